@@ -1,0 +1,504 @@
+//! The whole cluster in one process: the door for the front end.
+//!
+//! ```text
+//! Cluster (handle) -> World: config, clock, topology, network, executor, chance
+//!                       |- Node 1: disk, schema, table stores
+//!                       |- Node 2 ...
+//!     read, write, truncate -> a Coordinator on the node asked
+//! ```
+//!
+//! [`Cluster::read`] and [`Cluster::write`] are plain futures, ready at once while no fault is in force; [`Cluster::start`]
+//! queues one on the cluster's executor, [`Cluster::block_on`] also drives it. In mode `simulated` (the default) all driving happens under one lock,
+//! so requests never run side by side; in mode `parallel` a request runs on its caller's thread.
+//!
+//! Timestamps, timeuuids and random uuids are given here, for the whole cluster, so that they rise and differ whoever asks.
+
+use crate::coordinator::{Coordinator, read, write};
+use crate::error::{Error, WriteKind};
+use crate::metrics::Cost;
+use crate::node::{Message, Node, PlacedSchema, Reply, system};
+use crate::ring::topology::{NodeInfo, random_uuid};
+use crate::ring::{Consistency, NodeId, Topology, replication};
+use crate::row::{DecoratedKey, Mutation, ReadCommand, ReadResult};
+use crate::schema::{Schema, SchemaChange, Table, TableId};
+use crate::sim::clock::Clock;
+use crate::sim::disk::MemoryDisk;
+use crate::sim::executor::{Executor, Task};
+use crate::sim::network::Network;
+use crate::sim::rng::Rng;
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use uuid::Uuid;
+
+/// How a cluster is built. Defaults are those of contracts.md 1: one node, `datacenter1`, `rack1`, 16 tokens.
+#[derive(Clone, Debug)]
+pub struct ClusterConfig {
+    /// Name of the cluster; `oracle` in recordings.
+    pub name: String,
+    /// Data centres and their number of nodes, in order.
+    pub datacenters: Vec<Datacenter>,
+    /// Tokens of each node, if they are not to be drawn from the seed.
+    pub tokens: Option<Vec<Vec<i64>>>,
+    /// Number of tokens of each node, when drawn.
+    pub num_tokens: usize,
+    /// Seed of all that is random.
+    pub seed: u64,
+    /// `parallel()`: requests run on the callers' threads side by side, without the scheduler's lock.
+    pub parallel: bool,
+    /// Flush all tables after every write: what a test uses to see that nothing changes by it.
+    pub flush_after_write: bool,
+    /// The clock runs with the system's, plus an offset that can be moved, instead of standing at the virtual epoch.
+    pub system_time: bool,
+}
+
+/// A data centre: its nodes are spread over its racks in turn.
+#[derive(Clone, Debug)]
+pub struct Datacenter {
+    /// Name.
+    pub name: String,
+    /// Number of nodes.
+    pub nodes: usize,
+    /// Number of racks: `rack1`, `rack2` ...
+    pub racks: usize,
+}
+
+impl Default for ClusterConfig {
+    fn default() -> ClusterConfig {
+        ClusterConfig {
+            name: "cassling".to_string(),
+            datacenters: vec![Datacenter { name: "datacenter1".to_string(), nodes: 1, racks: 1 }],
+            tokens: None,
+            num_tokens: 16,
+            seed: 0,
+            parallel: false,
+            flush_after_write: false,
+            system_time: false,
+        }
+    }
+}
+
+/// A cluster. Cheap to clone; dropped with its last handle. Any thread may use it at any time.
+#[derive(Clone)]
+pub struct Cluster {
+    world: Arc<World>,
+}
+
+struct World {
+    config: ClusterConfig,
+    clock: Clock,
+    topology: Arc<Topology>,
+    nodes: Vec<Arc<Node>>,
+    network: Network,
+    executor: Arc<Executor>,
+    /// Held while the schema changes, so that two changes follow one another.
+    changing_schema: Mutex<()>,
+    /// The last timestamp given, microseconds.
+    last_timestamp_micros: AtomicI64,
+    /// The last time given in a timeuuid: 100 ns steps since 1582-10-15.
+    last_timeuuid_ticks: AtomicU64,
+    /// Last eight bytes of every timeuuid: clock sequence and node.
+    timeuuid_tail: [u8; 8],
+    uuids: Mutex<Rng>,
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster")
+            .field("name", &self.world.config.name)
+            .field("nodes", &self.world.nodes.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Cluster {
+    /// Builds and starts the nodes.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the configuration makes no cluster.
+    pub fn build(config: ClusterConfig) -> Result<Cluster, Error> {
+        let rng = Rng::new(config.seed);
+        let clock = clock_of(&config)?;
+        let places = places(&config)?;
+        let topology = Topology::build(
+            &places,
+            config.num_tokens,
+            config.tokens.as_deref(),
+            &rng.fork("ring"),
+        )
+        .map_err(Error::Invalid)?;
+        let topology = Arc::new(topology);
+        let schema =
+            Arc::new(PlacedSchema::new(Arc::new(system::initial_schema()), &topology, None));
+        let node = |id| {
+            let disk = Arc::new(MemoryDisk::default());
+            let (topology, schema) = (Arc::clone(&topology), Arc::clone(&schema));
+            Arc::new(Node::new(id, &config.name, topology, schema, clock.clone(), disk))
+        };
+        let nodes = topology.nodes.iter().map(|info| node(info.id)).collect();
+        let world = World {
+            clock,
+            nodes,
+            network: Network::new(),
+            executor: Executor::new(),
+            changing_schema: Mutex::new(()),
+            last_timestamp_micros: AtomicI64::new(i64::MIN),
+            last_timeuuid_ticks: AtomicU64::new(0),
+            timeuuid_tail: timeuuid_tail(&mut rng.fork("timeuuid")),
+            uuids: Mutex::new(rng.fork("uuids")),
+            topology,
+            config,
+        };
+        Ok(Cluster { world: Arc::new(world) })
+    }
+
+    /// The configuration it was built with.
+    pub fn config(&self) -> &ClusterConfig {
+        &self.world.config
+    }
+
+    /// The numbers of all nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.world.topology.nodes.iter().map(|info| info.id)
+    }
+
+    /// A handle of one node.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is no such node.
+    pub fn node(&self, node: NodeId) -> Result<NodeHandle, Error> {
+        let node = Arc::clone(self.find(node)?);
+        Ok(NodeHandle { cluster: self.clone(), node })
+    }
+
+    /// The schema that `node` sees.
+    /// Requires: there is such a node.
+    pub fn schema(&self, node: NodeId) -> Arc<Schema> {
+        let node = self.find(node).expect("a schema is asked of a node of the cluster");
+        Arc::clone(&node.view().placed.schema)
+    }
+
+    /// Applies a checked change on every node, stopped ones too: they would catch up when they start.
+    ///
+    /// # Errors
+    /// If `node` is stopped.
+    pub fn change_schema(&self, node: NodeId, change: SchemaChange) -> Result<(), Error> {
+        let own = self.find_coordinator(node)?;
+        let _one_at_a_time = self.world.changing_schema.lock();
+        let before = Arc::clone(&own.view().placed);
+        let schema = Arc::new(before.schema.apply(&change));
+        let placed = Arc::new(PlacedSchema::new(schema, &self.world.topology, Some(&before)));
+        for node in &self.world.nodes {
+            node.set_schema(Arc::clone(&placed));
+        }
+        Ok(())
+    }
+
+    /// Writes mutations, each whole, coordinated by `node`, until the level is met.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] before anything is written; [`Error::Oversized`]; [`Error::WriteTimeout`].
+    pub async fn write(
+        &self,
+        node: NodeId,
+        mutations: Vec<Mutation>,
+        consistency: Consistency,
+        kind: WriteKind,
+    ) -> Result<Cost, Error> {
+        let coordinator = self.coordinator(node)?;
+        let flush_after = self.world.config.flush_after_write;
+        let written: BTreeSet<TableId> = match flush_after {
+            true => mutations.iter().map(Mutation::table_id).collect(),
+            false => BTreeSet::new(),
+        };
+        let cost = write::write(&coordinator, mutations, consistency, kind).await?;
+        if flush_after {
+            for node in &self.world.nodes {
+                node.flush(|table| written.contains(&table.id))?;
+            }
+        }
+        Ok(cost)
+    }
+
+    /// Reads, coordinated by `node`.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], [`Error::ReadTimeout`], [`Error::ReadFailure`], [`Error::Storage`].
+    pub async fn read(
+        &self,
+        node: NodeId,
+        command: ReadCommand,
+        consistency: Consistency,
+    ) -> Result<ReadResult, Error> {
+        self.read_traced(node, command, consistency).await.map(|(result, _)| result)
+    }
+
+    /// As [`Cluster::read`], with the lines that replicas wrote for a trace (`Read 1 live rows and 0 tombstone cells` ...).
+    ///
+    /// # Errors
+    /// Those of [`Cluster::read`].
+    pub async fn read_traced(
+        &self,
+        node: NodeId,
+        command: ReadCommand,
+        consistency: Consistency,
+    ) -> Result<(ReadResult, Vec<String>), Error> {
+        read::read(&self.coordinator(node)?, command, consistency).await
+    }
+
+    /// Removes all rows of a table on every node.
+    ///
+    /// # Errors
+    /// [`Error::Truncate`] if a node is stopped.
+    pub async fn truncate(&self, node: NodeId, table: TableId) -> Result<(), Error> {
+        let coordinator = self.coordinator(node)?;
+        let schema = self.schema(node);
+        let mut tables = schema.keyspaces.values().flat_map(|k| k.tables.values());
+        let table = tables.find(|t| t.id == table).map(Arc::clone);
+        let table = table.ok_or_else(|| Error::Invalid("unconfigured table".to_string()))?;
+        let unreached = || Error::Truncate("Cannot achieve consistency level ALL".to_string());
+        if self.world.nodes.iter().any(|node| !node.is_up()) {
+            return Err(unreached());
+        }
+        let message = Message::Truncate(table);
+        for id in self.nodes() {
+            match coordinator.send(id, &message).await {
+                Ok(Reply::Applied) => {}
+                Ok(Reply::Failed(error)) => return Err(Error::Truncate(error.to_string())),
+                Ok(Reply::Rows(_) | Reply::Data(_) | Reply::Digest { .. }) => {
+                    unreachable!("a truncation is answered by Applied or Failed")
+                }
+                Err(crate::sim::network::Lost) => return Err(unreached()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes memtables to SSTables on every node: of one table, of all tables of a keyspace, or of all.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn flush(&self, keyspace: Option<&str>, table: Option<&str>) -> Result<(), Error> {
+        self.world.nodes.iter().try_for_each(|node| flush_node(node, keyspace, table))
+    }
+
+    /// The nodes that hold a partition of a keyspace, in order of preference; node 1 stands for the node asked where
+    /// each node holds its own (system keyspaces).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is no such keyspace.
+    pub fn replicas(&self, keyspace: &str, key: &DecoratedKey) -> Result<Vec<NodeId>, Error> {
+        let view = self.world.nodes[0].view();
+        let placed = view.placed.placed(keyspace)?;
+        let topology = &self.world.topology;
+        Ok(replication::replicas(&placed.replication, topology, key.token, NodeId(1)))
+    }
+
+    /// Queues a request on the cluster's executor; it runs when somebody drives: by awaiting, or waiting for, any task.
+    pub fn start<T: Send + 'static>(
+        &self,
+        request: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.world.executor.start(request)
+    }
+
+    /// Runs a request to its answer: in mode `simulated` in turn with all others that are queued, in mode `parallel` on this thread alone.
+    /// Requires: not called from inside a request.
+    pub fn block_on<T>(&self, request: impl Future<Output = T>) -> T {
+        const READY: &str = "without latency nothing can keep a request waiting";
+        if self.world.config.parallel {
+            // A queue of its own: nothing is shared with other threads.
+            return Executor::default().run(request).expect(READY);
+        }
+        self.world.executor.run(request).expect(READY)
+    }
+
+    /// Drives every queued request as far as it goes.
+    pub fn run_until_idle(&self) {
+        self.world.executor.drive();
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.world.clock
+    }
+
+    /// The links between nodes.
+    pub fn network(&self) -> &Network {
+        &self.world.network
+    }
+
+    /// A write timestamp in microseconds: the clock's, but greater than any given before.
+    pub fn next_timestamp_micros(&self) -> i64 {
+        let now = self.world.clock.now_micros();
+        let last = &self.world.last_timestamp_micros;
+        let rise = |last: i64| Some(now.max(last.saturating_add(1)));
+        let before = last.fetch_update(Ordering::SeqCst, Ordering::SeqCst, rise);
+        let before = before.expect("the closure always gives a value");
+        now.max(before.saturating_add(1))
+    }
+
+    /// A version 1 UUID of the clock's time, greater than any given before.
+    pub fn next_timeuuid(&self) -> Uuid {
+        let since_1582 = self.world.clock.now_micros().saturating_add(GREGORIAN_TO_UNIX_MICROS);
+        let now = u64::try_from(since_1582).unwrap_or(0).saturating_mul(10);
+        let last = &self.world.last_timeuuid_ticks;
+        let rise = |last: u64| Some(now.max(last + 1));
+        let before = last.fetch_update(Ordering::SeqCst, Ordering::SeqCst, rise);
+        let before = before.expect("the closure always gives a value");
+        timeuuid(now.max(before + 1), &self.world.timeuuid_tail)
+    }
+
+    /// A version 4 UUID from the cluster's seed.
+    pub fn random_uuid(&self) -> Uuid {
+        random_uuid(&mut self.world.uuids.lock())
+    }
+
+    /// The nodes and their tokens.
+    pub fn topology(&self) -> &Topology {
+        &self.world.topology
+    }
+
+    fn find(&self, id: NodeId) -> Result<&Arc<Node>, Error> {
+        let place = id.0.checked_sub(1);
+        let node = place.and_then(|place| self.world.nodes.get(place));
+        node.ok_or_else(|| {
+            let count = self.world.nodes.len();
+            Error::Invalid(format!("there is no {id}: the cluster has nodes 1 to {count}"))
+        })
+    }
+
+    fn find_coordinator(&self, id: NodeId) -> Result<&Arc<Node>, Error> {
+        let node = self.find(id)?;
+        match node.is_up() {
+            true => Ok(node),
+            false => Err(Error::Invalid(format!("{id} is stopped and takes no request"))),
+        }
+    }
+
+    fn coordinator(&self, id: NodeId) -> Result<Coordinator<'_>, Error> {
+        Ok(Coordinator {
+            own: self.find_coordinator(id)?,
+            nodes: &self.world.nodes,
+            topology: &self.world.topology,
+            network: &self.world.network,
+        })
+    }
+}
+
+/// One node of a cluster.
+#[derive(Clone, Debug)]
+pub struct NodeHandle {
+    cluster: Cluster,
+    node: Arc<Node>,
+}
+
+impl NodeHandle {
+    /// Its number.
+    pub fn id(&self) -> NodeId {
+        self.node.id()
+    }
+
+    /// Stops it: it answers no message and takes no request. What it holds stays, as after an orderly drain.
+    pub fn stop(&self) {
+        self.node.set_up(false);
+    }
+
+    /// Starts it again. What it missed meanwhile stays missing until a read repairs it.
+    pub fn start(&self) {
+        self.node.set_up(true);
+    }
+
+    /// Whether it runs.
+    pub fn is_up(&self) -> bool {
+        self.node.is_up()
+    }
+
+    /// Writes its memtables to SSTables: of one table, of all tables of a keyspace, or of all.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn flush(&self, keyspace: Option<&str>, table: Option<&str>) -> Result<(), Error> {
+        flush_node(&self.node, keyspace, table)
+    }
+
+    /// Its address, data centre, rack and tokens.
+    pub fn info(&self) -> &NodeInfo {
+        self.cluster.topology().node(self.id()).expect("a node is in its topology")
+    }
+
+    /// The node itself: its stores, disk and view of the schema.
+    pub fn inner(&self) -> &Arc<Node> {
+        &self.node
+    }
+
+    /// The cluster it belongs to.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+}
+
+fn flush_node(node: &Node, keyspace: Option<&str>, table: Option<&str>) -> Result<(), Error> {
+    node.flush(|t: &Table| {
+        keyspace.is_none_or(|k| k == t.keyspace) && table.is_none_or(|name| name == t.name)
+    })
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn clock_of(config: &ClusterConfig) -> Result<Clock, Error> {
+    Ok(if config.system_time { Clock::new_system() } else { Clock::new_virtual() })
+}
+
+#[cfg(target_arch = "wasm32")]
+fn clock_of(config: &ClusterConfig) -> Result<Clock, Error> {
+    match config.system_time {
+        true => Err(Error::Invalid("there is no system time on this platform".to_string())),
+        false => Ok(Clock::new_virtual()),
+    }
+}
+
+/// Data centre and rack of each node, in order of their numbers.
+fn places(config: &ClusterConfig) -> Result<Vec<(String, String)>, Error> {
+    let mut places = Vec::new();
+    let mut names = BTreeSet::new();
+    for datacenter in &config.datacenters {
+        let Datacenter { name, nodes, racks } = datacenter;
+        if *nodes == 0 || *racks == 0 {
+            return Err(Error::Invalid(format!("data centre {name} needs a node and a rack")));
+        }
+        if !names.insert(name) {
+            return Err(Error::Invalid(format!("data centre {name} is given twice")));
+        }
+        places.extend((0..*nodes).map(|n| (name.clone(), format!("rack{}", n % racks + 1))));
+    }
+    Ok(places)
+}
+
+/// From 1582-10-15, where timeuuids count from, to 1970-01-01. Microseconds.
+const GREGORIAN_TO_UNIX_MICROS: i64 = 12_219_292_800_000_000;
+
+/// Clock sequence and node of all timeuuids of a cluster. The multicast bit says that the node is no real
+/// network card (RFC 9562, 6.10).
+fn timeuuid_tail(rng: &mut Rng) -> [u8; 8] {
+    let mut tail = [0; 8];
+    rng.fill(&mut tail);
+    tail[0] = (tail[0] & 0x3f) | 0x80;
+    tail[2] |= 0x01;
+    tail
+}
+
+/// The version 1 UUID of a time in 100 ns steps since 1582-10-15.
+fn timeuuid(ticks: u64, tail: &[u8; 8]) -> Uuid {
+    let [hi @ .., _, _, _, _] = (ticks >> 32 << 32).to_be_bytes();
+    let [_, _, _, _, low @ ..] = ticks.to_be_bytes();
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&low);
+    bytes[4..6].copy_from_slice(&hi[2..]);
+    bytes[6..8].copy_from_slice(&hi[..2]);
+    bytes[6] = (bytes[6] & 0x0f) | 0x10;
+    bytes[8..].copy_from_slice(tail);
+    Uuid::from_bytes(bytes)
+}

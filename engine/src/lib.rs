@@ -1,0 +1,28 @@
+//! The engine of cassling: a small, whole Cassandra without a query language.
+//!
+//! From the bottom up (a module imports only from those above it in this list):
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`error`], [`metrics`] | who must act on a failure; what a request cost |
+//! | [`sim`] | the seams to the world: clock, chance, tasks, links, disk |
+//! | [`types`] | CQL types: literals, bytes, values, order |
+//! | [`schema`] | keyspaces, tables, options; changes as data |
+//! | [`ring`] | tokens and replica placement |
+//! | [`row`] | keys, cells, deletions; who wins; mutations and read commands |
+//! | [`lsm`] | one table on one node: memtable, SSTables, reads |
+//! | [`node`] | one node: a message in, a reply out |
+//! | [`coordinator`] | straight-line async: find replicas, send, await enough, mend |
+//! | [`cluster`] | the whole: nodes, schema, clock, and the doors for the front end |
+
+pub mod cluster;
+pub mod coordinator;
+pub mod error;
+pub mod lsm;
+pub mod metrics;
+pub mod node;
+pub mod ring;
+pub mod row;
+pub mod schema;
+pub mod sim;
+pub mod types;

@@ -1,0 +1,180 @@
+//! Writes not yet flushed: a sorted map of partitions.
+//!
+//! ```text
+//! SkipMap  (token, key) -> Mutex<State>         lock-free to search and to add a partition
+//!                            State::Empty | One(row) | Many(tree of rows, ranges, statics, deletion)
+//! ```
+//!
+//! The lock of a partition is held to write it, or by a reader just long enough to take its root
+//! ([`partition`]). Partitions are never taken out: a flushed memtable is dropped whole.
+
+pub(crate) mod partition;
+pub(crate) mod ranges;
+pub(crate) mod source;
+
+use crate::row::deletion::{DeletionTime, NO_DELETION_TIME};
+use crate::row::mutation::Mutation;
+use crate::row::{DecoratedKey, Row};
+use bytes::Bytes;
+use crossbeam_skiplist::SkipMap;
+use crossbeam_skiplist::map::{Entry, Range};
+use parking_lot::Mutex;
+use partition::State;
+use std::ops::RangeBounds;
+use std::sync::atomic::{AtomicI64, AtomicIsize, Ordering::Relaxed};
+
+/// The writes of one table since its last flush. Any thread may read and write.
+pub struct Memtable {
+    partitions: SkipMap<DecoratedKey, Partition>,
+    bytes: AtomicIsize,
+    min_timestamp_micros: AtomicI64,
+    min_local_deletion_seconds: AtomicI64,
+    max_local_deletion_seconds: AtomicI64,
+}
+
+/// A partition behind its lock.
+#[derive(Debug, Default)]
+pub(crate) struct Partition {
+    state: Mutex<State>,
+}
+
+impl Partition {
+    /// What is there now; later writes do not change it.
+    pub(crate) fn snapshot(&self) -> State {
+        self.state.lock().clone()
+    }
+}
+
+/// Bytes that a partition takes beside its rows: the node of the skip list, its key's allocation.
+const PARTITION_BYTES: isize = 136;
+
+impl Default for Memtable {
+    fn default() -> Memtable {
+        Memtable {
+            partitions: SkipMap::new(),
+            bytes: AtomicIsize::new(0),
+            min_timestamp_micros: AtomicI64::new(i64::MAX),
+            min_local_deletion_seconds: AtomicI64::new(NO_DELETION_TIME),
+            max_local_deletion_seconds: AtomicI64::new(i64::MIN),
+        }
+    }
+}
+
+impl std::fmt::Debug for Memtable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Memtable").field("bytes", &self.size_bytes()).finish_non_exhaustive()
+    }
+}
+
+impl Memtable {
+    /// Applies a write; readers of the partition see all of it or nothing.
+    pub fn apply(&self, mutation: &Mutation) {
+        self.see(mutation);
+        let entry = match self.partitions.get(&mutation.key) {
+            Some(entry) => entry,
+            None => {
+                // A key of its own, so that no frame or batch stays alive through it.
+                let bytes = Bytes::copy_from_slice(&mutation.key.bytes);
+                let key = DecoratedKey { token: mutation.key.token, bytes };
+                let size = PARTITION_BYTES + key.bytes.len() as isize;
+                self.bytes.fetch_add(size, Relaxed);
+                self.partitions.get_or_insert(key, Partition::default())
+            }
+        };
+        let grown = entry.value().state.lock().apply(mutation);
+        self.bytes.fetch_add(grown, Relaxed);
+    }
+
+    fn see(&self, mutation: &Mutation) {
+        self.see_deletion(mutation.deletion);
+        for range in &mutation.ranges {
+            self.see_deletion(range.deletion);
+        }
+        for row in mutation.rows.iter().chain(&mutation.static_row) {
+            self.see_row(row);
+        }
+    }
+
+    fn see_row(&self, row: &Row) {
+        let (mut timestamp, mut least, mut greatest) = (i64::MAX, NO_DELETION_TIME, i64::MIN);
+        let mut see = |timestamp_micros: i64, local_seconds: i64| {
+            timestamp = timestamp.min(timestamp_micros);
+            least = least.min(local_seconds);
+            greatest = greatest.max(local_seconds);
+        };
+        if let Some(marker) = row.marker() {
+            see(marker.timestamp_micros, marker.expires_seconds);
+        }
+        let deletions = row.complex_deletions().map(|(_, deletion)| deletion);
+        for deletion in deletions.chain(Some(row.deletion()).filter(|d| !d.is_live())) {
+            see(deletion.timestamp_micros, deletion.local_seconds);
+        }
+        for cell in row.cells() {
+            see(cell.timestamp_micros, cell.local_deletion_seconds);
+        }
+        self.widen(timestamp, least, greatest);
+    }
+
+    fn see_deletion(&self, deletion: DeletionTime) {
+        if !deletion.is_live() {
+            let second = deletion.local_seconds;
+            self.widen(deletion.timestamp_micros, second, second);
+        }
+    }
+
+    /// Looks before it writes: the bounds seldom change, and threads share their cache line.
+    fn widen(&self, timestamp_micros: i64, least_seconds: i64, greatest_seconds: i64) {
+        if timestamp_micros < self.min_timestamp_micros.load(Relaxed) {
+            self.min_timestamp_micros.fetch_min(timestamp_micros, Relaxed);
+        }
+        if least_seconds < self.min_local_deletion_seconds.load(Relaxed) {
+            self.min_local_deletion_seconds.fetch_min(least_seconds, Relaxed);
+        }
+        if greatest_seconds > self.max_local_deletion_seconds.load(Relaxed) {
+            self.max_local_deletion_seconds.fetch_max(greatest_seconds, Relaxed);
+        }
+    }
+
+    /// Memory in use, estimated from the shapes of what is held.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes.load(Relaxed).max(0).cast_unsigned()
+    }
+
+    /// No timestamp here is smaller; `i64::MAX` if there is none. Microseconds.
+    pub fn min_timestamp_micros(&self) -> i64 {
+        self.min_timestamp_micros.load(Relaxed)
+    }
+
+    /// The first second in which something here is deleted or expires; none: the greatest number.
+    pub fn min_local_deletion_seconds(&self) -> i64 {
+        self.min_local_deletion_seconds.load(Relaxed)
+    }
+
+    /// The last such second; the greatest number if anything here neither ends nor is deleted.
+    pub fn max_local_deletion_seconds(&self) -> i64 {
+        self.max_local_deletion_seconds.load(Relaxed)
+    }
+
+    /// Whether nothing was ever written to it.
+    pub fn is_empty(&self) -> bool {
+        self.partitions.is_empty()
+    }
+
+    /// What the partition is now.
+    pub(crate) fn get(&self, key: &DecoratedKey) -> Option<State> {
+        self.partitions.get(key).map(|entry| entry.value().snapshot())
+    }
+
+    /// Partitions from `range`, by token and key.
+    pub(crate) fn range<R: RangeBounds<DecoratedKey>>(
+        &self,
+        range: R,
+    ) -> Range<'_, DecoratedKey, R, DecoratedKey, Partition> {
+        self.partitions.range(range)
+    }
+
+    /// All partitions, by token and key.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Entry<'_, DecoratedKey, Partition>> {
+        self.partitions.iter()
+    }
+}

@@ -1,0 +1,245 @@
+//! The bytes of an SSTable file; docs/formats.md draws them.
+
+use crate::error::Error;
+use crate::row::deletion::DeletionTime;
+use crate::row::unfiltered::Marker;
+use crate::row::varint::{Reader, put, put_bytes, put_signed};
+use std::sync::Arc;
+
+/// First bytes of a file.
+pub(super) const MAGIC: &[u8; 4] = b"CSST";
+/// Last bytes of a file: a file without them was not finished.
+pub(super) const END_MAGIC: &[u8; 8] = b"CSSTend\n";
+/// Version of the format.
+pub(super) const VERSION: u16 = 1;
+/// Blocks are stored as they are. Other codecs come with compression.
+pub(super) const CODEC_NONE: u8 = 0;
+/// Magic, version, codec, zero.
+pub(super) const HEADER_BYTES: u64 = 8;
+/// Three sections of offset and length, checksum, magic.
+pub(super) const FOOTER_BYTES: u64 = 3 * 16 + 4 + 8;
+/// A block is closed when its entries reach this. 16 KiB is Cassandra's chunk: large enough for a codec to find
+/// repetitions, small enough that a point read does not wait for what it does not need.
+pub(crate) const BLOCK_BYTES: usize = 16 * 1024;
+/// Entries from one restart point to the next: what walking back has to keep in hand.
+pub(super) const RESTART_INTERVAL: usize = 16;
+
+/// The block begins inside a partition.
+pub(super) const CONTINUES: u8 = 1;
+/// That partition has a deletion.
+pub(super) const HAS_DELETION: u8 = 2;
+/// A range deletion is open where the block begins.
+pub(super) const HAS_OPEN: u8 = 4;
+/// That partition has a static row.
+pub(super) const HAS_STATIC: u8 = 8;
+
+pub(super) const ENTRY_PARTITION: u8 = 1;
+pub(super) const ENTRY_ROW: u8 = 2;
+pub(super) const ENTRY_MARKER: u8 = 3;
+
+const MARKER_CLOSES: u8 = 1;
+const MARKER_OPENS: u8 = 2;
+
+pub(super) fn put_deletion(out: &mut Vec<u8>, deletion: DeletionTime) {
+    out.extend_from_slice(&deletion.timestamp_micros.to_le_bytes());
+    put_signed(out, deletion.local_seconds);
+}
+
+pub(super) fn deletion(reader: &mut Reader<'_>) -> Option<DeletionTime> {
+    let timestamp_micros = reader.fixed_i64()?;
+    Some(DeletionTime { timestamp_micros, local_seconds: reader.i64()? })
+}
+
+pub(super) fn put_marker(out: &mut Vec<u8>, marker: &Marker) {
+    put_bytes(out, &marker.position);
+    let closes = if marker.closes.is_live() { 0 } else { MARKER_CLOSES };
+    out.push(closes | if marker.opens.is_live() { 0 } else { MARKER_OPENS });
+    for side in [marker.closes, marker.opens] {
+        if !side.is_live() {
+            put_deletion(out, side);
+        }
+    }
+}
+
+pub(super) fn marker(payload: &[u8]) -> Option<Marker> {
+    let mut reader = Reader::new(payload);
+    let position = reader.bytes()?.to_vec();
+    let flags = reader.u8()?;
+    let mut side = |flag| {
+        if flags & flag == 0 { Some(DeletionTime::LIVE) } else { deletion(&mut reader) }
+    };
+    Some(Marker { position, closes: side(MARKER_CLOSES)?, opens: side(MARKER_OPENS)? })
+}
+
+/// The front of a partition.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartitionHeader<'b> {
+    pub(super) token: i64,
+    pub(super) key: &'b [u8],
+    pub(super) deletion: DeletionTime,
+    /// Where in the payload the static row begins; the payload's length if there is none.
+    pub(super) static_at: usize,
+}
+
+pub(super) fn put_partition(
+    out: &mut Vec<u8>,
+    token: i64,
+    key: &[u8],
+    deletion: DeletionTime,
+    static_row: Option<&[u8]>,
+) {
+    out.extend_from_slice(&token.to_le_bytes());
+    put_bytes(out, key);
+    out.push(if deletion.is_live() { 0 } else { HAS_DELETION });
+    if !deletion.is_live() {
+        put_deletion(out, deletion);
+    }
+    out.extend_from_slice(static_row.unwrap_or(&[]));
+}
+
+pub(super) fn partition(payload: &[u8]) -> Option<PartitionHeader<'_>> {
+    let mut reader = Reader::new(payload);
+    let token = reader.fixed_i64()?;
+    let key = reader.bytes()?;
+    let flags = reader.u8()?;
+    let deletion =
+        if flags & HAS_DELETION == 0 { DeletionTime::LIVE } else { deletion(&mut reader)? };
+    Some(PartitionHeader { token, key, deletion, static_at: payload.len() - reader.rest.len() })
+}
+
+/// An entry of a block: its kind and where its payload lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) kind: u8,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+pub(super) fn put_entry(out: &mut Vec<u8>, kind: u8, payload: &[u8]) {
+    out.push(kind);
+    put(out, payload.len() as u64);
+    out.extend_from_slice(payload);
+}
+
+/// A block as read, checked and taken apart.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) bytes: Arc<[u8]>,
+    pub(super) has_static: bool,
+    /// Of the partition that the block begins inside of.
+    pub(super) deletion: DeletionTime,
+    pub(super) open: DeletionTime,
+    pub(super) entries_start: usize,
+    pub(super) entries_end: usize,
+    restarts: usize,
+    partitions: usize,
+}
+
+impl Block {
+    /// Takes apart a block whose checksum holds; `bytes` end with it.
+    pub(super) fn parse(bytes: Arc<[u8]>) -> Option<Block> {
+        let body = bytes.len().checked_sub(4)?;
+        let mut counts = Reader::new(bytes.get(body.checked_sub(8)?..body)?);
+        let (restarts, partitions) = (counts.fixed_u32()? as usize, counts.fixed_u32()? as usize);
+        let trailer = restarts.checked_add(partitions)?.checked_mul(4)?.checked_add(8)?;
+        let entries_end = body.checked_sub(trailer)?;
+        let mut reader = Reader::new(&bytes[..entries_end]);
+        let flags = reader.u8()?;
+        let mut side = |flag| {
+            if flags & flag == 0 { Some(DeletionTime::LIVE) } else { deletion(&mut reader) }
+        };
+        let (partition_deletion, open) = (side(HAS_DELETION)?, side(HAS_OPEN)?);
+        let entries_start = entries_end - reader.rest.len();
+        Some(Block {
+            has_static: flags & HAS_STATIC != 0,
+            deletion: partition_deletion,
+            open,
+            entries_start,
+            entries_end,
+            restarts,
+            partitions,
+            bytes,
+        })
+    }
+
+    fn number(&self, index: usize) -> usize {
+        let at = self.entries_end + 4 * index;
+        let bytes: [u8; 4] = self.bytes[at..at + 4].try_into().expect("four bytes were taken");
+        u32::from_le_bytes(bytes) as usize
+    }
+
+    /// Number of partitions that begin in the block.
+    pub(super) fn partitions(&self) -> usize {
+        self.partitions
+    }
+
+    /// Where the header of the partition of that number lies.
+    pub(super) fn partition_at(&self, index: usize) -> usize {
+        self.number(self.restarts + index)
+    }
+
+    /// The last restart point before `offset`, as an offset.
+    pub(super) fn restart_before(&self, offset: usize) -> Option<usize> {
+        let (mut low, mut high) = (0, self.restarts);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.number(middle) < offset { low = middle + 1 } else { high = middle }
+        }
+        low.checked_sub(1).map(|index| self.number(index))
+    }
+
+    /// Restart points in `from..to`, as first index and number.
+    pub(super) fn restarts_within(&self, from: usize, to: usize) -> (usize, usize) {
+        let point = |limit: usize| {
+            let (mut low, mut high) = (0, self.restarts);
+            while low < high {
+                let middle = low.midpoint(high);
+                if self.number(middle) < limit { low = middle + 1 } else { high = middle }
+            }
+            low
+        };
+        let first = point(from);
+        (first, point(to) - first)
+    }
+
+    pub(super) fn restart(&self, index: usize) -> usize {
+        self.number(index)
+    }
+
+    /// The entry at `offset`.
+    #[inline]
+    pub(super) fn entry(&self, offset: usize) -> Option<Entry> {
+        let mut reader = Reader::new(self.bytes.get(offset..self.entries_end)?);
+        let kind = reader.u8()?;
+        let len = usize::try_from(reader.u64()?).ok()?;
+        let start = self.entries_end - reader.rest.len();
+        let end = start.checked_add(len).filter(|end| *end <= self.entries_end)?;
+        Some(Entry { kind, start, end })
+    }
+
+    /// Position of a row or marker.
+    #[inline]
+    pub(super) fn position(&self, entry: Entry) -> Option<&[u8]> {
+        let payload = &self.bytes[entry.start..entry.end];
+        match entry.kind {
+            // A row's flags come before its position.
+            ENTRY_ROW => Reader::new(payload.get(1..)?).bytes(),
+            ENTRY_MARKER => Reader::new(payload).bytes(),
+            _ => None,
+        }
+    }
+
+    /// The header of the partition of that number.
+    pub(super) fn header(&self, index: usize) -> Option<(Entry, PartitionHeader<'_>)> {
+        let entry = self.entry(self.partition_at(index))?;
+        if entry.kind != ENTRY_PARTITION {
+            return None;
+        }
+        Some((entry, partition(&self.bytes[entry.start..entry.end])?))
+    }
+}
+
+/// A damaged place.
+pub(super) fn damaged(file: &str, offset_bytes: u64, reason: &str) -> Error {
+    Error::Storage { file: file.to_string(), offset_bytes, reason: reason.to_string() }
+}

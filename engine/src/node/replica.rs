@@ -1,0 +1,58 @@
+//! What a replica does with a message. Plain functions: nothing here waits for another node.
+
+use super::message::{Message, Reply, Want};
+use super::{Node, system_rows};
+use crate::error::Error;
+use crate::lsm::LocalRead;
+use crate::row::{Mutation, ReadCommand, merge};
+use crate::schema::Table;
+
+/// Does what the message asks and answers. Requires: the node is up.
+pub fn handle(node: &Node, message: &Message) -> Reply {
+    let answer = match message {
+        Message::Mutation(mutation) | Message::ReadRepair(mutation) => {
+            apply(node, mutation).map(|()| Reply::Applied)
+        }
+        Message::Read { command, want } => read(node, command, *want),
+        Message::Truncate(table) => truncate(node, table).map(|()| Reply::Applied),
+    };
+    answer.unwrap_or_else(Reply::Failed)
+}
+
+/// Applies a mutation to its table.
+///
+/// # Errors
+/// The table is gone, or [`Error::Storage`].
+pub fn apply(node: &Node, mutation: &Mutation) -> Result<(), Error> {
+    node.store(&node.view(), &mutation.table)?.apply(mutation)
+}
+
+/// Reads live rows from this node alone.
+///
+/// # Errors
+/// The table is gone, or a failure of the store.
+pub fn read_rows(node: &Node, command: &ReadCommand) -> Result<LocalRead, Error> {
+    if command.table.is_virtual {
+        return system_rows::read(node, command);
+    }
+    node.store(&node.view(), &command.table)?.read(command)
+}
+
+fn read(node: &Node, command: &ReadCommand, want: Want) -> Result<Reply, Error> {
+    if want == Want::Rows {
+        return read_rows(node, command).map(Reply::Rows);
+    }
+    let data = node.store(&node.view(), &command.table)?.read_for_merge(command)?;
+    Ok(match want {
+        Want::Rows | Want::Data => Reply::Data(data),
+        Want::Digest => Reply::Digest {
+            digest: merge::digest(&data.partitions),
+            cost: data.cost,
+            trace: data.trace,
+        },
+    })
+}
+
+fn truncate(node: &Node, table: &Table) -> Result<(), Error> {
+    node.store(&node.view(), table)?.truncate()
+}

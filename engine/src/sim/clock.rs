@@ -1,0 +1,168 @@
+//! Time is given: one clock handle for all.
+//!
+//! A virtual clock stands still until it is told to move, so that ten days of gc_grace cost a test nothing:
+//!
+//! ```
+//! use cassling_engine::sim::clock::Clock;
+//! use std::time::Duration;
+//! let clock = Clock::new_virtual();
+//! let node_2 = clock.skewed(-250_000);                    // a node whose clock is late
+//! clock.advance(Duration::from_secs(10 * 86_400));
+//! assert_eq!(clock.now_seconds(), 1_796_083_200 + 864_000);
+//! assert_eq!(clock.now_micros() - node_2.now_micros(), 250_000);
+//! ```
+//!
+//! A server runs on system time instead, with an offset that moves the same way ([`Clock::new_system`]).
+//! This is the one file that may ask the system for the time. Not here: time-outs and the jump to the next due
+//! event, which belong to whoever holds the events.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// Where a virtual clock starts: 2026-12-01T00:00:00Z (contracts.md 2). Microseconds since the Unix epoch.
+pub const VIRTUAL_EPOCH_MICROS: i64 = 1_796_083_200_000_000;
+
+/// The cluster's clock, or a node's view of it. Cheap to clone; all clones move together. Any thread may read
+/// and move it at any time.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    base: Arc<Base>,
+    /// How far this handle is ahead of the cluster's time, microseconds.
+    skew_micros: i64,
+}
+
+#[derive(Debug)]
+struct Base {
+    source: Source,
+    /// Added to what the source says, microseconds.
+    offset_micros: AtomicI64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// Stands at [`VIRTUAL_EPOCH_MICROS`].
+    Virtual,
+    /// The system's time of day. A browser's sandbox has none that std could ask.
+    #[cfg(not(target_arch = "wasm32"))]
+    System,
+}
+
+impl Clock {
+    /// A clock that stands at [`VIRTUAL_EPOCH_MICROS`] until it is moved.
+    pub fn new_virtual() -> Clock {
+        Clock::new(Source::Virtual)
+    }
+
+    /// A clock that runs with the system's, plus an offset that starts at zero.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn new_system() -> Clock {
+        Clock::new(Source::System)
+    }
+
+    fn new(source: Source) -> Clock {
+        Clock { base: Arc::new(Base { source, offset_micros: AtomicI64::new(0) }), skew_micros: 0 }
+    }
+
+    /// The same clock as seen by a node whose own runs ahead by `skew_micros` (behind, if negative).
+    pub fn skewed(&self, skew_micros: i64) -> Clock {
+        Clock {
+            base: Arc::clone(&self.base),
+            skew_micros: self.skew_micros.saturating_add(skew_micros),
+        }
+    }
+
+    /// Microseconds since the Unix epoch.
+    pub fn now_micros(&self) -> i64 {
+        self.source_micros()
+            .saturating_add(self.base.offset_micros.load(Ordering::SeqCst))
+            .saturating_add(self.skew_micros)
+    }
+
+    /// Milliseconds since the Unix epoch.
+    pub fn now_millis(&self) -> i64 {
+        self.now_micros().div_euclid(1_000)
+    }
+
+    /// Seconds since the Unix epoch.
+    pub fn now_seconds(&self) -> i64 {
+        self.now_micros().div_euclid(1_000_000)
+    }
+
+    /// Moves the clock forward.
+    pub fn advance(&self, by: std::time::Duration) {
+        let by = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+        let add = |offset: i64| Some(offset.saturating_add(by));
+        let moved = self.base.offset_micros.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add);
+        moved.expect("the closure always gives a value");
+    }
+
+    /// Sets the clock to a moment, forward or back: microseconds since the Unix epoch. Timestamps that the
+    /// cluster gives rise all the same.
+    pub fn set_micros(&self, micros: i64) {
+        let offset = micros.saturating_sub(self.source_micros()).saturating_sub(self.skew_micros);
+        self.base.offset_micros.store(offset, Ordering::SeqCst);
+    }
+
+    /// How far the clock has been moved, microseconds: by what a client's wall-clock timestamps are shifted
+    /// (design decision 6).
+    pub fn offset_micros(&self) -> i64 {
+        self.base.offset_micros.load(Ordering::SeqCst)
+    }
+
+    /// Whether it stands until moved.
+    pub fn is_virtual(&self) -> bool {
+        self.base.source == Source::Virtual
+    }
+
+    fn source_micros(&self) -> i64 {
+        match self.base.source {
+            Source::Virtual => VIRTUAL_EPOCH_MICROS,
+            #[cfg(not(target_arch = "wasm32"))]
+            Source::System => system_micros(),
+        }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where system time comes in (design decision 6)"
+)]
+fn system_micros() -> i64 {
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since_epoch.map_or(0, |d| i64::try_from(d.as_micros()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_virtual_clock_stands_until_it_is_moved() {
+        let clock = Clock::new_virtual();
+        assert_eq!(
+            (clock.now_micros(), clock.now_micros()),
+            (VIRTUAL_EPOCH_MICROS, VIRTUAL_EPOCH_MICROS)
+        );
+        let twin = clock.clone();
+        clock.advance(Duration::from_millis(1500));
+        assert_eq!(twin.now_micros(), VIRTUAL_EPOCH_MICROS + 1_500_000);
+        twin.set_micros(5);
+        assert_eq!(clock.now_micros(), 5);
+        clock.advance(Duration::MAX);
+        assert!(clock.now_micros() > 0, "no overflow");
+    }
+
+    #[test]
+    fn a_moved_system_clock_is_off_by_its_offset() {
+        let (plain, moved) = (Clock::new_system(), Clock::new_system());
+        moved.advance(Duration::from_secs(864_000));
+        let apart = moved.now_micros() - plain.now_micros();
+        assert!(
+            (apart - 864_000_000_000).abs() < 60_000_000,
+            "{apart}, give or take a slow machine"
+        );
+        assert_eq!(moved.offset_micros(), 864_000_000_000);
+    }
+}
