@@ -1,0 +1,202 @@
+//! The face of the cluster: building it, its nodes, its clock.
+
+use crate::analysis::terms::{self, Bound, Env};
+use crate::analysis::{Context, Receiver};
+use crate::error::Error;
+use crate::error::session::SessionError;
+use crate::parser;
+use crate::session::Session;
+use cassling_engine::cluster::{self as engine, ClusterConfig, Datacenter, NodeHandle};
+use cassling_engine::ring::NodeId;
+use cassling_engine::row::DecoratedKey;
+use cassling_engine::sim::clock::Clock;
+use std::sync::Arc;
+
+/// A cluster in this process. Cheap to clone; it ends with its last handle.
+///
+/// ```
+/// let cluster = cassling::Cluster::builder().nodes(3).seed(7).build()?;
+/// assert_eq!(cluster.nodes().count(), 3);
+/// # Ok::<(), cassling::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    engine: engine::Cluster,
+    datacenters: Arc<[(String, usize)]>,
+}
+
+/// Settings of a cluster to be built.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterBuilder {
+    config: ClusterConfig,
+    datacenters: Vec<Datacenter>,
+}
+
+impl ClusterBuilder {
+    /// One data centre `datacenter1` with this many nodes; 1 by default.
+    pub fn nodes(mut self, nodes: usize) -> ClusterBuilder {
+        self.config.datacenters =
+            vec![Datacenter { name: "datacenter1".to_string(), nodes, racks: 1 }];
+        self
+    }
+
+    /// Adds a data centre; its nodes are spread over its racks `rack1`, `rack2` ... in turn.
+    /// The first call replaces the default data centre.
+    pub fn datacenter(mut self, name: &str, nodes: usize, racks: usize) -> ClusterBuilder {
+        self.datacenters.push(Datacenter { name: name.to_string(), nodes, racks });
+        self
+    }
+
+    /// Name of the cluster, `cassling` by default.
+    pub fn name(mut self, name: &str) -> ClusterBuilder {
+        self.config.name = name.to_string();
+        self
+    }
+
+    /// Seed of all that is random (tokens, host ids, uuids). Same seed, same run.
+    pub fn seed(mut self, seed: u64) -> ClusterBuilder {
+        self.config.seed = seed;
+        self
+    }
+
+    /// Number of tokens of each node, 16 by default.
+    pub fn num_tokens(mut self, tokens: usize) -> ClusterBuilder {
+        self.config.num_tokens = tokens;
+        self
+    }
+
+    /// The tokens of each node, in place of drawn ones.
+    pub fn tokens(mut self, tokens: Vec<Vec<i64>>) -> ClusterBuilder {
+        self.config.tokens = Some(tokens);
+        self
+    }
+
+    /// Requests run side by side on their callers' threads, without the scheduler's lock: for loads.
+    pub fn parallel(mut self) -> ClusterBuilder {
+        self.config.parallel = true;
+        self
+    }
+
+    /// Flushes all tables after every write: answers must not change by it, and a test can see that they do not.
+    pub fn flush_after_write(mut self) -> ClusterBuilder {
+        self.config.flush_after_write = true;
+        self
+    }
+
+    /// Builds the cluster and starts its nodes.
+    ///
+    /// # Errors
+    /// If the settings make no cluster: no node, tokens that do not fit.
+    pub fn build(mut self) -> Result<Cluster, Error> {
+        if !self.datacenters.is_empty() {
+            self.config.datacenters = self.datacenters;
+        }
+        let datacenters =
+            self.config.datacenters.iter().map(|dc| (dc.name.clone(), dc.nodes)).collect();
+        let engine = engine::Cluster::build(self.config)?;
+        Ok(Cluster { engine, datacenters })
+    }
+}
+
+impl Cluster {
+    /// Settings to build a cluster from.
+    pub fn builder() -> ClusterBuilder {
+        ClusterBuilder::default()
+    }
+
+    /// A session, coordinated by node 1 until told otherwise.
+    pub fn connect(&self) -> Session {
+        Session::new(self.clone())
+    }
+
+    /// The engine below.
+    pub fn engine(&self) -> &engine::Cluster {
+        &self.engine
+    }
+
+    /// The clock that all nodes share.
+    pub fn clock(&self) -> &Clock {
+        self.engine.clock()
+    }
+
+    /// Data centres and their number of nodes.
+    pub(crate) fn datacenters(&self) -> &[(String, usize)] {
+        &self.datacenters
+    }
+
+    /// The node of that number, from 1.
+    pub fn node(&self, number: usize) -> Option<NodeHandle> {
+        self.engine.node(NodeId(number)).ok()
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeHandle> + '_ {
+        self.engine.nodes().filter_map(|id| self.engine.node(id).ok())
+    }
+
+    /// Makes SSTables of the memtables of a table, of a keyspace, or of all, on every node.
+    ///
+    /// # Errors
+    /// If the keyspace or table is not there, or a disk is full.
+    pub fn flush(&self, keyspace: Option<&str>, table: Option<&str>) -> Result<(), Error> {
+        let schema = self.engine.schema(NodeId(1));
+        if let Some(keyspace) = keyspace {
+            let found = schema.keyspace(keyspace);
+            let found = found.ok_or_else(|| SessionError::UnknownKeyspace(keyspace.to_string()))?;
+            if let Some(table) = table.filter(|table| !found.tables.contains_key(*table)) {
+                return Err(SessionError::UnknownTable(table.to_string()).into());
+            }
+        }
+        Ok(self.engine.flush(keyspace, table)?)
+    }
+
+    /// The nodes that hold a partition, in order of preference (`nodetool getendpoints`). The components of the key are
+    /// CQL literals or bare words.
+    ///
+    /// # Errors
+    /// If the table is not there or the key does not fit it.
+    pub fn replicas(
+        &self,
+        keyspace: &str,
+        table: &str,
+        key: &[String],
+    ) -> Result<Vec<NodeId>, Error> {
+        let schema = self.engine.schema(NodeId(1));
+        let found = schema
+            .table(keyspace, table)
+            .ok_or_else(|| SessionError::UnknownTable(table.to_string()))?;
+        let columns = found.partition_key();
+        if columns.len() != key.len() {
+            let reason = format!("the key has {} components, not {}", columns.len(), key.len());
+            let column = "partition key".to_string();
+            return Err(SessionError::RowType { column, reason }.into());
+        }
+        let cx = Context::new(&schema, Some(keyspace), 0, &self.datacenters, 0);
+        let mut components = Vec::new();
+        for (column, literal) in columns.iter().zip(key) {
+            let receiver = Receiver {
+                keyspace: keyspace.to_string(),
+                table: table.to_string(),
+                name: column.name.clone(),
+                ty: column.ty.clone(),
+            };
+            components.push(self.literal(&cx, literal, &receiver)?);
+        }
+        let components: Vec<&[u8]> = components.iter().map(Vec::as_slice).collect();
+        Ok(self.engine.replicas(keyspace, &DecoratedKey::from_components(&components))?)
+    }
+
+    /// The value of a literal; a word that is none is taken for a text.
+    fn literal(&self, cx: &Context<'_>, text: &str, receiver: &Receiver) -> Result<Vec<u8>, Error> {
+        let term = |text: &str| terms::prepare(cx, &parser::parse_term(text)?, receiver);
+        let quoted = format!("'{}'", text.replace('\'', "''"));
+        let term = term(text).or_else(|_| term(&quoted))?;
+        match term.bind(&Env { values: &[], cluster: &self.engine })? {
+            Bound::Value(bytes) => Ok(bytes.into_owned()),
+            Bound::Null | Bound::Unset => {
+                let reason = "a key has no null".to_string();
+                Err(SessionError::RowType { column: receiver.name.clone(), reason }.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! One SELECT with its values bound: what to read, and reads of parts of it.
+
+use super::paging::PagingState;
+use crate::analysis::select::SelectPlan;
+use crate::analysis::terms::Env;
+use crate::error::restriction::RestrictionError;
+use crate::error::session::SessionError;
+use crate::error::{Error, ErrorKind};
+use crate::exec::Request;
+use cassling_engine::cluster::Cluster;
+use cassling_engine::metrics::Cost;
+use cassling_engine::ring::{Consistency, NodeId};
+use cassling_engine::row::query::{Limits, Partitions, ReadCommand, Resume, RowSelection};
+use cassling_engine::row::{DecoratedKey, PartitionRows, ReadResult};
+
+/// What the reads of one SELECT have come to.
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    pub(super) cost: Cost,
+    pub(super) warnings: Vec<String>,
+    pub(super) trace: Vec<String>,
+}
+
+/// A SELECT with bound values.
+pub(super) struct Query<'q> {
+    cluster: &'q Cluster,
+    node: NodeId,
+    /// The level to read at.
+    pub(super) consistency: Consistency,
+    /// All of it, without limits.
+    command: ReadCommand,
+    /// How many partitions are named; `None` for a range.
+    pub(super) key_count: Option<usize>,
+    /// Where it ends.
+    pub(super) ends: Ends,
+    /// Nothing can be found: IN of nothing, or a slice that ends before it begins.
+    pub(super) is_empty: bool,
+}
+
+/// What is known beforehand of the end of a SELECT.
+pub(super) struct Ends {
+    /// The last partition named; `None` for a range.
+    last_key: Option<DecoratedKey>,
+    /// The table has no clustering columns, so that a partition has one row at most.
+    single_rows: bool,
+}
+
+fn is_of_whole_key(error: &Error) -> bool {
+    use RestrictionError::{EmptyKey, KeyTooLong};
+    matches!(error.kind.as_ref(), ErrorKind::Restriction(EmptyKey | KeyTooLong(_)))
+}
+
+impl<'q> Query<'q> {
+    /// Binds WHERE.
+    pub(super) fn new(
+        plan: &SelectPlan,
+        request: &Request<'q>,
+        env: &Env<'_>,
+        now_seconds: i64,
+    ) -> Result<Query<'q>, Error> {
+        let filter = plan.restrictions.filter(env)?;
+        let partitions = match plan.restrictions.partitions(env) {
+            Err(error) if !is_of_whole_key(&error) => return Err(error),
+            partitions => partitions,
+        };
+        // Clustering values are not looked at where no key is asked for.
+        let asks_nothing = matches!(&partitions, Ok(Partitions::Keys(keys)) if keys.is_empty());
+        let rows = if asks_nothing {
+            RowSelection::Names(Vec::new())
+        } else {
+            plan.restrictions.rows(env)?
+        };
+        let no_rows = match &rows {
+            RowSelection::Slices(slices) => slices.iter().all(|slice| slice.is_empty()),
+            RowSelection::Names(names) => names.is_empty(),
+        };
+        // A key as a whole is checked only once there are rows to read.
+        let partitions = match partitions {
+            Err(_) if no_rows => Partitions::Keys(Vec::new()),
+            partitions => partitions?,
+        };
+        let (key_count, last_key) = match &partitions {
+            Partitions::Keys(keys) => (Some(keys.len()), keys.last().cloned()),
+            Partitions::Range(_) => (None, None),
+        };
+        let command = ReadCommand {
+            table: plan.table.clone(),
+            partitions,
+            rows,
+            reversed: plan.reversed,
+            columns: plan.columns.clone(),
+            filter,
+            limits: Limits::NONE,
+            static_only_counts: plan.restrictions.restricts_only_key_or_static(),
+            distinct: plan.distinct,
+            now_seconds,
+        };
+        Ok(Query {
+            cluster: request.cluster,
+            node: request.node,
+            consistency: request.consistency,
+            command,
+            is_empty: key_count == Some(0) || no_rows,
+            key_count,
+            ends: Ends { last_key, single_rows: plan.table.clustering().is_empty() },
+        })
+    }
+
+    /// Checks that a paging state belongs to this read: its key must be among those asked for.
+    pub(super) fn resume(&self, state: PagingState) -> Result<PagingState, Error> {
+        let known = match &self.command.partitions {
+            Partitions::Keys(keys) => keys.contains(&state.key),
+            Partitions::Range(_) => true,
+        };
+        if known { Ok(state) } else { Err(SessionError::InvalidPagingState.into()) }
+    }
+
+    /// Reads up to `rows` rows from where `resume` says.
+    pub(super) async fn read(
+        &self,
+        reads: &mut Reads,
+        rows: u64,
+        per_partition: u64,
+        resume: Option<Resume>,
+    ) -> Result<Vec<PartitionRows>, Error> {
+        let limits = Limits { rows, per_partition, resume };
+        if self.finds_nothing(&limits) {
+            return Ok(Vec::new());
+        }
+        let command = ReadCommand { limits, ..self.command.clone() };
+        Ok(reads.take(self.cluster.read_traced(self.node, command, self.consistency).await?))
+    }
+
+    /// As [`Query::read`] for the only read there is: what was bound goes to the engine uncopied. Gives also what says
+    /// whether more follows.
+    pub(super) async fn read_once(
+        self,
+        reads: &mut Reads,
+        limits: Limits,
+    ) -> Result<(Vec<PartitionRows>, Ends), Error> {
+        let nothing = self.finds_nothing(&limits);
+        let Query { cluster, node, consistency, command, ends, .. } = self;
+        if nothing {
+            return Ok((Vec::new(), ends));
+        }
+        let command = ReadCommand { limits, ..command };
+        let partitions = reads.take(cluster.read_traced(node, command, consistency).await?);
+        Ok((partitions, ends))
+    }
+
+    fn finds_nothing(&self, limits: &Limits) -> bool {
+        self.is_empty || limits.rows == 0
+    }
+}
+
+impl Ends {
+    /// The state after a full page; `None` if Cassandra knows that nothing can follow.
+    ///
+    /// It knows when LIMIT is used up, and when the last named partition is: by PER PARTITION LIMIT, because its one
+    /// row was that of its statics, or because the table has one row a partition. Of a range it knows no end.
+    pub(super) fn more(&self, mut state: PagingState) -> Option<PagingState> {
+        if state.remaining == 0 {
+            return None;
+        }
+        if state.position.is_none() || self.single_rows {
+            state.remaining_in_partition = 0;
+        }
+        let is_last = self.last_key.as_ref() == Some(&state.key);
+        (!is_last || state.remaining_in_partition > 0).then_some(state)
+    }
+}
+
+impl Reads {
+    /// Notes what a read came to and hands on what it found.
+    fn take(&mut self, (result, trace): (ReadResult, Vec<String>)) -> Vec<PartitionRows> {
+        self.cost += &result.cost;
+        self.warnings.extend(result.warnings);
+        self.trace.extend(trace);
+        result.partitions
+    }
+}

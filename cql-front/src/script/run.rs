@@ -1,0 +1,296 @@
+//! Runs scripts: statements and directives in order, on one cluster and one session.
+
+use super::answer::Answer;
+use super::directive::Directive;
+use super::split::{Item, Script, ScriptError, Statement};
+use crate::analysis::terms::BindValue;
+use crate::cluster::{Cluster, ClusterBuilder};
+use crate::error::Error;
+use crate::error::session::SessionError;
+use crate::outcome::{ColumnSpec, OutcomeKind};
+use crate::session::{Prepared, Query, QueryResult, Session};
+use cassling_engine::ring::{Consistency, NodeId};
+use cassling_engine::types::CqlType;
+use std::fmt::Write as _;
+
+/// Rows of a page when a script does not say otherwise, as the drivers have it.
+const PAGE_SIZE: u32 = 5000;
+
+/// What one item of a script came to.
+#[derive(Debug)]
+pub enum Event<'s> {
+    /// A statement's answer.
+    Answered(&'s Statement, Box<Answer>),
+    /// Something a directive prints.
+    Said(String),
+}
+
+/// Runs scripts one after another on the same cluster and session. Directives end with their script.
+#[derive(Debug)]
+pub struct Runner {
+    session: Session,
+    state: State,
+}
+
+/// What directives have set.
+#[derive(Debug, Default)]
+struct State {
+    consistency: Option<Consistency>,
+    page: Option<u32>,
+    all_pages: bool,
+    prepare: bool,
+    volatile: Option<Vec<String>>,
+    trace: bool,
+    bind: Option<Vec<BindValue>>,
+    repeat: Option<u64>,
+}
+
+/// The `@nodes` that scripts ask for, if any: the cluster of a run is built from it.
+///
+/// # Errors
+/// If two scripts ask for different ones.
+pub fn nodes_wanted(scripts: &[Script]) -> Result<Option<(usize, Vec<String>)>, ScriptError> {
+    let mut wanted: Option<(usize, Vec<String>)> = None;
+    for script in scripts {
+        for item in &script.items {
+            if let Item::Directive(Directive::Nodes { nodes, datacenters }, line) = item {
+                let this = (*nodes, datacenters.clone());
+                if wanted.as_ref().is_some_and(|other| *other != this) {
+                    let reason =
+                        "the scripts of one run share a cluster: @nodes differs".to_string();
+                    return Err(ScriptError { name: script.name.clone(), line: *line, reason });
+                }
+                wanted = Some(this);
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+/// Makes `builder` build the nodes that `@nodes` asks for.
+pub fn with_nodes(builder: ClusterBuilder, wanted: &(usize, Vec<String>)) -> ClusterBuilder {
+    let (nodes, datacenters) = wanted;
+    if datacenters.is_empty() {
+        return builder.nodes(*nodes);
+    }
+    datacenters.iter().fold(builder, |builder, name| builder.datacenter(name, *nodes, 1))
+}
+
+impl Runner {
+    /// A runner with a session of its own.
+    pub fn new(cluster: &Cluster) -> Runner {
+        Runner { session: cluster.connect(), state: State::default() }
+    }
+
+    /// The session that the statements run on.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Runs a script; `on` gets each answer as it comes. An error of a statement does not stop the run.
+    ///
+    /// # Errors
+    /// A directive that cannot be carried out (no such node, table or keyspace).
+    pub fn run<'s>(
+        &mut self,
+        script: &'s Script,
+        mut on: impl FnMut(Event<'s>),
+    ) -> Result<(), ScriptError> {
+        self.state = State::default();
+        for item in &script.items {
+            match item {
+                Item::Directive(directive, line) => {
+                    let said = self.steer(directive).map_err(|reason| ScriptError {
+                        name: script.name.clone(),
+                        line: *line,
+                        reason,
+                    })?;
+                    if let Some(text) = said {
+                        on(Event::Said(text));
+                    }
+                }
+                Item::Statement(statement) => {
+                    let answer = self.answer(statement);
+                    on(Event::Answered(statement, Box::new(answer)));
+                }
+            }
+        }
+        self.session.set_coordinator(NodeId(1));
+        Ok(())
+    }
+
+    /// Carries out a directive; gives what it prints.
+    fn steer(&mut self, directive: &Directive) -> Result<Option<String>, String> {
+        let cluster = self.session.cluster().clone();
+        let node_of = |number: usize| {
+            cluster.node(number).ok_or_else(|| format!("there is no node {number}"))
+        };
+        match directive {
+            Directive::Volatile(names) => self.state.volatile = Some(names.clone()),
+            Directive::Trace => self.state.trace = true,
+            Directive::Bind(values) => self.state.bind = Some(values.clone()),
+            Directive::Repeat(times) => self.state.repeat = Some(*times),
+            Directive::Consistency(level) => self.state.consistency = *level,
+            // Conditional statements are not supported yet: nothing is coordinated at a serial level.
+            Directive::Serial(_) => {}
+            Directive::Page(rows) => self.state.page = *rows,
+            Directive::AllPages(on) => self.state.all_pages = *on,
+            Directive::Prepare(on) => self.state.prepare = *on,
+            Directive::Flush(table) => {
+                let keyspace = self.session.keyspace();
+                cluster.flush(keyspace.as_deref(), table.as_deref()).map_err(|e| e.to_string())?;
+            }
+            Directive::NodetoolFlush(words) => match words.as_slice() {
+                [] => cluster.flush(None, None).map_err(|e| e.to_string())?,
+                [keyspace] => cluster.flush(Some(keyspace), None).map_err(|e| e.to_string())?,
+                [keyspace, tables @ ..] => {
+                    for table in tables {
+                        cluster.flush(Some(keyspace), Some(table)).map_err(|e| e.to_string())?;
+                    }
+                }
+            },
+            Directive::Advance(by) => cluster.clock().advance(*by),
+            // Read by `nodes_wanted` before the cluster was built.
+            Directive::Nodes { .. } => {}
+            Directive::Node { node, up } => {
+                let node = node_of(*node)?;
+                if *up { node.start() } else { node.stop() }
+            }
+            Directive::Coordinator(number) => self.session.set_coordinator(node_of(*number)?.id()),
+            // There are no hints yet, so both settings mean the same.
+            Directive::Hints(_) => {}
+            Directive::Replicas { table, key } => return self.replicas(table, key).map(Some),
+        }
+        Ok(None)
+    }
+
+    fn replicas(&self, table: &str, key: &[String]) -> Result<String, String> {
+        let cluster = self.session.cluster();
+        let (keyspace, name) = match table.split_once('.') {
+            Some((keyspace, name)) => (keyspace.to_string(), name),
+            None => (self.session.keyspace().ok_or("@replicas needs a keyspace: USE one")?, table),
+        };
+        let nodes = cluster.replicas(&keyspace, name, key).map_err(|e| e.to_string())?;
+        let mut text = format!("replicas of {table} {}:", key.join(" "));
+        for node in nodes {
+            let _ = write!(text, " {}", node.0);
+        }
+        Ok(text)
+    }
+
+    /// Runs one statement under the directives in force.
+    fn answer(&mut self, statement: &Statement) -> Answer {
+        let mut answer = Answer { cql: statement.text.clone(), ..Answer::default() };
+        answer.volatile = self.state.volatile.take();
+        let traced = std::mem::take(&mut self.state.trace);
+        let bind = self.state.bind.take();
+        let repeat = self.state.repeat.take();
+        let ran = if let Some(times) = repeat {
+            self.repeated(statement, times)
+        } else if bind.is_some() || self.state.prepare {
+            self.prepared(statement, bind.unwrap_or_default(), &mut answer)
+        } else {
+            self.paged(|query| {
+                self.session.execute(Query { text: statement.text.clone(), ..query }, ())
+            })
+        };
+        match ran {
+            Ok(result) => note(&mut answer, result, traced),
+            Err(error) => {
+                answer.warnings = error.warnings.clone();
+                answer.trace = traced.then(Vec::new);
+                answer.error = Some(error);
+            }
+        }
+        answer
+    }
+
+    fn prepared(
+        &self,
+        statement: &Statement,
+        values: Vec<BindValue>,
+        answer: &mut Answer,
+    ) -> Result<QueryResult, Error> {
+        let prepared = self.session.prepare(&statement.text)?;
+        answer.bound = Some(specs(&prepared.markers()));
+        self.paged(|query| self.session.execute(&prepared.with(query), values.as_slice()))
+    }
+
+    /// `@repeat`: the marker `:i` (or the only `?`) is the number of the turn, from 0.
+    fn repeated(&self, statement: &Statement, times: u64) -> Result<QueryResult, Error> {
+        let prepared = self.session.prepare(&statement.text)?;
+        let markers = prepared.markers();
+        let mut last = self.turn(&prepared, &markers, 0)?;
+        for turn in 1..times {
+            last = self.turn(&prepared, &markers, turn)?;
+        }
+        Ok(last)
+    }
+
+    fn turn(
+        &self,
+        prepared: &Prepared,
+        markers: &[ColumnSpec],
+        turn: u64,
+    ) -> Result<QueryResult, Error> {
+        let values =
+            markers.iter().map(|marker| turn_value(marker, turn)).collect::<Result<Vec<_>, _>>()?;
+        self.session.execute(&prepared.with(self.query()), values.as_slice())
+    }
+
+    fn query(&self) -> Query {
+        let page = self.state.page.unwrap_or(PAGE_SIZE);
+        let consistency = Some(self.state.consistency.unwrap_or(Consistency::LocalOne));
+        let page_size = (page > 0).then_some(page);
+        Query { consistency, page_size, ..Query::default() }
+    }
+
+    /// Runs a statement; with `@all-pages` to its last page, rows joined.
+    fn paged(
+        &self,
+        run: impl Fn(Query) -> Result<QueryResult, Error>,
+    ) -> Result<QueryResult, Error> {
+        let mut result = run(self.query())?;
+        if !self.state.all_pages {
+            return Ok(result);
+        }
+        while let Some(state) = result.paging_state().map(<[u8]>::to_vec) {
+            let next = run(Query { paging_state: Some(state), ..self.query() })?;
+            result.cost += &next.cost;
+            let (OutcomeKind::Rows(all), OutcomeKind::Rows(page)) = (&mut result.kind, next.kind)
+            else {
+                break;
+            };
+            all.rows.extend(page.rows);
+            all.paging_state = page.paging_state;
+        }
+        Ok(result)
+    }
+}
+
+fn specs(columns: &[ColumnSpec]) -> Vec<(String, CqlType)> {
+    columns.iter().map(|column| (column.name.clone(), column.ty.clone())).collect()
+}
+
+fn turn_value(marker: &ColumnSpec, turn: u64) -> Result<BindValue, Error> {
+    let bytes = cassling_engine::types::text::parse(&marker.ty, &turn.to_string(), 0);
+    let bytes = match (&marker.ty, bytes) {
+        (CqlType::Text | CqlType::Ascii, _) => Ok(turn.to_string().into_bytes()),
+        (_, bytes) => bytes,
+    };
+    bytes.map(BindValue::Bytes).map_err(|e| {
+        let (marker, ty) = (marker.name.clone(), marker.ty.to_string());
+        Error::new(SessionError::ValueType { marker, ty, reason: e.to_string() })
+    })
+}
+
+fn note(answer: &mut Answer, result: QueryResult, traced: bool) {
+    answer.warnings = result.warnings;
+    answer.cost = result.cost;
+    answer.trace = traced.then_some(result.trace);
+    if let OutcomeKind::Rows(rows) = result.kind {
+        answer.columns = Some(specs(&rows.columns));
+        answer.more = rows.paging_state.is_some();
+        answer.rows = rows.rows;
+    }
+}
