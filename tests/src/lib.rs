@@ -1,0 +1,5 @@
+//! What the tests share: replaying recordings of a real Cassandra, the plain model, the checkers.
+
+pub mod golden;
+pub mod model;
+pub mod replay;
