@@ -301,10 +301,6 @@ fn can_read(new: &CqlType, old: &CqlType) -> bool {
         (CqlType::Tuple(new), CqlType::Tuple(old)) => {
             new.len() >= old.len() && new.iter().zip(old.iter()).all(|(n, o)| can_read_part(n, o))
         }
-        (CqlType::Udt { definition, frozen: true }, CqlType::Tuple(old)) => {
-            definition.fields.len() >= old.len()
-                && definition.fields.iter().zip(old.iter()).all(|((_, n), o)| can_read_part(n, o))
-        }
         _ => false,
     }
 }
@@ -323,7 +319,8 @@ fn can_read_part(new: &CqlType, old: &CqlType) -> bool {
 fn sorts_alike(new: &CqlType, old: &CqlType) -> bool {
     match (new, old) {
         (CqlType::Blob, CqlType::Text | CqlType::Ascii) | (CqlType::Text, CqlType::Ascii) => true,
-        _ => new == old,
+        // A user-defined type equals the tuple that was kept in its place, though it does not read one.
+        _ => without_user_types(new) == *old,
     }
 }
 
@@ -361,9 +358,7 @@ fn without_user_types(ty: &CqlType) -> CqlType {
         CqlType::Udt { definition, .. } => {
             CqlType::Tuple(definition.fields.iter().map(|(_, f)| without_user_types(f)).collect())
         }
-        CqlType::Vector { element, dimensions } => {
-            CqlType::Vector { element: within(element), dimensions: *dimensions }
-        }
+        // A vector keeps them (Cassandra's `VectorType` has no `expandUserTypes`).
         _ => ty.clone(),
     }
 }

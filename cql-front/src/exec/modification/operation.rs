@@ -287,7 +287,7 @@ impl Writer<'_, '_> {
         let index = match index.bind(self.env)? {
             Bound::Null => return Err(Error::new(E::NullListIndex)),
             Bound::Unset => return Err(Error::new(E::UnsetListIndex)),
-            Bound::Value(bytes) => index_of(&bytes),
+            Bound::Value(bytes) => index_of(&bytes)?,
         };
         let value = value.bind(self.env)?;
         let path =
@@ -311,7 +311,7 @@ impl Writer<'_, '_> {
         let index = match index.bind(self.env)? {
             Bound::Null => return Err(Error::new(E::NullListIndex)),
             Bound::Unset => return Ok(()),
-            Bound::Value(bytes) => index_of(&bytes),
+            Bound::Value(bytes) => index_of(&bytes)?,
         };
         let none = E::NullList { what: "delete", side: "from" };
         let path = self.path_at(operation, index, position, row, none)?;
@@ -376,8 +376,12 @@ fn encoded(ty: &CqlType, value: &[u8]) -> Vec<u8> {
     position
 }
 
-fn index_of(bytes: &[u8]) -> i32 {
-    <[u8; 4]>::try_from(bytes).map_or(0, i32::from_be_bytes)
+/// A list's index. Cassandra fails with an exception of its own on the empty `int`, which passes its validation.
+fn index_of(bytes: &[u8]) -> Result<i32, Error> {
+    <[u8; 4]>::try_from(bytes).map(i32::from_be_bytes).map_err(|_| {
+        let text = "a list index cannot be empty".to_string();
+        Error::new(E::ServerError(text))
+    })
 }
 
 fn term_error(error: cassling_engine::types::MarshalError) -> Error {
