@@ -44,6 +44,8 @@ pub struct SelectPlan {
     pub reversed: bool,
     /// Rows of several keys are sorted once all are read.
     pub sort: Option<Sort>,
+    /// The whole answer is one page: an order over several keys, also where one aggregate leaves nothing to sort.
+    pub refuses_paging: bool,
     /// GROUP BY.
     pub grouping: Option<Grouping>,
     /// LIMIT.
@@ -108,6 +110,7 @@ pub fn analyse(cx: &Context<'_>, select: &ast::Select) -> Result<SelectPlan, Err
         distinct: select.distinct,
         reversed,
         sort,
+        refuses_paging: sorts,
         grouping,
         limit,
         per_partition_limit,

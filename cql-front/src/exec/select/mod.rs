@@ -85,7 +85,7 @@ async fn answer(
     // DISTINCT with GROUP BY comes as one page in Cassandra, whatever the page size.
     let one_page = plan.is_pure_aggregate() || (plan.distinct && plan.grouping.is_some());
     let page_size = request.page_size.filter(|_| !one_page);
-    if page_size.is_some() && plan.sort.is_some() && !query.is_empty {
+    if request.page_size.is_some() && plan.refuses_paging && !query.is_empty {
         return Err(SelectionError::PagedInWithOrderBy.into());
     }
     query.consistency = read_consistency(request.consistency, &query, page_size, aggregates)?;
