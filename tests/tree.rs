@@ -63,6 +63,7 @@ const ENGINE: &[&[&str]] = &[
     &["types"],
     &["schema"],
     &["ring"],
+    &["settings"],
     &["row"],
     &["lsm"],
     &["node"],

@@ -6,6 +6,7 @@ use cassling::script::run::{Event, nodes_wanted, with_nodes};
 use cassling::script::split::Statement;
 use cassling::script::{Answer, Runner, Script, ScriptError, table};
 use cassling::{Cluster, ClusterBuilder};
+use cassling_engine::settings;
 use clap::{Args, ValueEnum};
 use serde_json::{Value as Json, json};
 use std::io::{self, Read, Write};
@@ -35,6 +36,9 @@ pub(crate) struct Options {
     /// Flush all tables after every write: no answer may change by it
     #[arg(long)]
     flush_after_write: bool,
+    /// A setting of cassandra.yaml, as a line of it; several times for several settings
+    #[arg(long, value_name = "KEY: VALUE")]
+    set: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -142,6 +146,11 @@ fn cluster(options: &Options, scripts: &[Script]) -> Result<Cluster, Stop> {
     }
     if options.flush_after_write {
         builder = builder.flush_after_write();
+    }
+    for line in &options.set {
+        let (key, value) = settings::split(line)
+            .ok_or_else(|| Stop::Usage(format!("--set takes 'KEY: VALUE', not '{line}'")))?;
+        builder = builder.setting(key, value);
     }
     builder.build().map_err(|e| Stop::Usage(e.to_string()))
 }

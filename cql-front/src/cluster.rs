@@ -7,6 +7,7 @@ use crate::error::session::SessionError;
 use crate::parser;
 use crate::session::Session;
 use cassling_engine::cluster::{self as engine, ClusterConfig, Datacenter, NodeHandle};
+use cassling_engine::error::Error as EngineError;
 use cassling_engine::ring::NodeId;
 use cassling_engine::row::DecoratedKey;
 use cassling_engine::sim::clock::Clock;
@@ -30,6 +31,7 @@ pub struct Cluster {
 pub struct ClusterBuilder {
     config: ClusterConfig,
     datacenters: Vec<Datacenter>,
+    settings: Vec<(String, String)>,
 }
 
 impl ClusterBuilder {
@@ -83,11 +85,26 @@ impl ClusterBuilder {
         self
     }
 
+    /// A setting of cassandra.yaml under Cassandra's name, its value as that file has it (`10MiB`, `5s`, `null`). `docs/settings.md`
+    /// lists those there are.
+    ///
+    /// ```
+    /// let built = cassling::Cluster::builder().setting("tombstone_warn", "10").build();
+    /// assert!(built.is_err_and(|e| e.to_string().contains("does not support the setting tombstone_warn")));
+    /// ```
+    pub fn setting(mut self, key: &str, value: &str) -> ClusterBuilder {
+        self.settings.push((key.to_string(), value.to_string()));
+        self
+    }
+
     /// Builds the cluster and starts its nodes.
     ///
     /// # Errors
-    /// If the settings make no cluster: no node, tokens that do not fit.
+    /// If the settings make no cluster: no node, tokens that do not fit, a setting that there is not.
     pub fn build(mut self) -> Result<Cluster, Error> {
+        for (key, value) in &self.settings {
+            self.config.settings.set(key, value).map_err(EngineError::from)?;
+        }
         if !self.datacenters.is_empty() {
             self.config.datacenters = self.datacenters;
         }
@@ -117,6 +134,14 @@ impl Cluster {
     /// The clock that all nodes share.
     pub fn clock(&self) -> &Clock {
         self.engine.clock()
+    }
+
+    /// Changes a setting of cassandra.yaml on all nodes: requests that begin later see it.
+    ///
+    /// # Errors
+    /// If there is no such setting, it is read only when a cluster is built, or the value does not fit.
+    pub fn set(&self, key: &str, value: &str) -> Result<(), Error> {
+        Ok(self.engine.set(key, value)?)
     }
 
     /// Data centres and their number of nodes.

@@ -21,6 +21,7 @@ use crate::ring::topology::{NodeInfo, random_uuid};
 use crate::ring::{Consistency, NodeId, Topology, replication};
 use crate::row::{DecoratedKey, Mutation, ReadCommand, ReadResult};
 use crate::schema::{Schema, SchemaChange, Table, TableId};
+use crate::settings::Settings;
 use crate::sim::clock::Clock;
 use crate::sim::disk::MemoryDisk;
 use crate::sim::executor::{Executor, Task};
@@ -53,6 +54,8 @@ pub struct ClusterConfig {
     pub flush_after_write: bool,
     /// The clock runs with the system's, plus an offset that can be moved, instead of standing at the virtual epoch.
     pub system_time: bool,
+    /// Settings of cassandra.yaml.
+    pub settings: Settings,
 }
 
 /// A data centre: its nodes are spread over its racks in turn.
@@ -77,6 +80,7 @@ impl Default for ClusterConfig {
             parallel: false,
             flush_after_write: false,
             system_time: false,
+            settings: Settings::default(),
         }
     }
 }
@@ -94,7 +98,7 @@ struct World {
     nodes: Vec<Arc<Node>>,
     network: Network,
     executor: Arc<Executor>,
-    /// Held while the schema changes, so that two changes follow one another.
+    /// Held while the schema or the settings change, so that two changes follow one another.
     changing_schema: Mutex<()>,
     /// The last timestamp given, microseconds.
     last_timestamp_micros: AtomicI64,
@@ -121,6 +125,8 @@ impl Cluster {
     /// [`Error::Invalid`] if the configuration makes no cluster.
     pub fn build(config: ClusterConfig) -> Result<Cluster, Error> {
         let rng = Rng::new(config.seed);
+        config.settings.check()?;
+        let settings = Arc::new(config.settings.clone());
         let clock = clock_of(&config)?;
         let places = places(&config)?;
         let topology = Topology::build(
@@ -136,7 +142,8 @@ impl Cluster {
         let node = |id| {
             let disk = Arc::new(MemoryDisk::default());
             let (topology, schema) = (Arc::clone(&topology), Arc::clone(&schema));
-            Arc::new(Node::new(id, &config.name, topology, schema, clock.clone(), disk))
+            let (clock, settings) = (clock.clone(), Arc::clone(&settings));
+            Arc::new(Node::new(id, &config.name, topology, schema, clock, disk, settings))
         };
         let nodes = topology.nodes.iter().map(|info| node(info.id)).collect();
         let world = World {
@@ -195,6 +202,35 @@ impl Cluster {
             node.set_schema(Arc::clone(&placed));
         }
         Ok(())
+    }
+
+    /// The settings in force; the same on all nodes.
+    pub fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.world.nodes[0].view().settings)
+    }
+
+    /// Changes one setting of cassandra.yaml on all nodes; requests that begin later see it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is no such setting, it is read only when a cluster is built, or the value does not fit.
+    pub fn set(&self, key: &str, value: &str) -> Result<(), Error> {
+        let _one_at_a_time = self.world.changing_schema.lock();
+        let mut settings = Settings::clone(&self.settings());
+        settings.change(key, value)?;
+        self.give_settings(Arc::new(settings));
+        Ok(())
+    }
+
+    /// Puts back settings that were in force before ([`Cluster::settings`]).
+    pub fn restore_settings(&self, settings: Arc<Settings>) {
+        let _one_at_a_time = self.world.changing_schema.lock();
+        self.give_settings(settings);
+    }
+
+    fn give_settings(&self, settings: Arc<Settings>) {
+        for node in &self.world.nodes {
+            node.set_settings(Arc::clone(&settings));
+        }
     }
 
     /// Writes mutations, each whole, coordinated by `node`, until the level is met.

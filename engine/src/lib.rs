@@ -9,6 +9,7 @@
 //! | [`types`] | CQL types: literals, bytes, values, order |
 //! | [`schema`] | keyspaces, tables, options; changes as data |
 //! | [`ring`] | tokens and replica placement |
+//! | [`settings`] | the settings of cassandra.yaml that are honoured |
 //! | [`row`] | keys, cells, deletions; who wins; mutations and read commands |
 //! | [`lsm`] | one table on one node: memtable, SSTables, reads |
 //! | [`node`] | one node: a message in, a reply out |
@@ -24,5 +25,6 @@ pub mod node;
 pub mod ring;
 pub mod row;
 pub mod schema;
+pub mod settings;
 pub mod sim;
 pub mod types;

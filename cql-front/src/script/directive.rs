@@ -2,6 +2,7 @@
 
 use crate::analysis::terms::BindValue;
 use cassling_engine::ring::Consistency;
+use cassling_engine::settings::{self, Settings};
 use std::time::Duration;
 
 /// A directive, checked before anything runs.
@@ -47,6 +48,13 @@ pub enum Directive {
     },
     /// `@coordinator N`: the node that coordinates what follows.
     Coordinator(usize),
+    /// `@set KEY: VALUE`: a setting of cassandra.yaml for the rest of the file.
+    Set {
+        /// Cassandra's name of the setting.
+        key: String,
+        /// Its value as in cassandra.yaml.
+        value: String,
+    },
     /// `@hints on|off`: accepted, so that scripts survive hints; there are none yet.
     Hints(bool),
     /// `@replicas TABLE KEY`: prints the nodes that hold the partition (a component a word).
@@ -59,7 +67,7 @@ pub enum Directive {
 }
 
 /// Directives of the format whose part is not built yet.
-const NOT_YET: &[&str] = &["compact", "compact-files", "sstables", "set"];
+const NOT_YET: &[&str] = &["compact", "compact-files", "sstables"];
 
 impl Directive {
     /// Reads what follows `-- @`.
@@ -138,6 +146,11 @@ impl Directive {
             },
             "coordinator" => number(value, "the number of a node").map(Directive::Coordinator),
             "hints" => switch().map(Directive::Hints),
+            "set" => {
+                let (key, value) = settings::split(value).ok_or_else(|| malformed("KEY: VALUE"))?;
+                Settings::default().change(key, value).map_err(|e| e.to_string())?;
+                Ok(Directive::Set { key: key.to_string(), value: value.to_string() })
+            }
             "replicas" => match words().split_first() {
                 Some((table, key)) if !key.is_empty() => {
                     Ok(Directive::Replicas { table: table.clone(), key: key.to_vec() })

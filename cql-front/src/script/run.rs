@@ -97,6 +97,18 @@ impl Runner {
         mut on: impl FnMut(Event<'s>),
     ) -> Result<(), ScriptError> {
         self.state = State::default();
+        let before = self.session.cluster().engine().settings();
+        let ran = self.items(script, &mut on);
+        self.session.set_coordinator(NodeId(1));
+        self.session.cluster().engine().restore_settings(before);
+        ran
+    }
+
+    fn items<'s>(
+        &mut self,
+        script: &'s Script,
+        on: &mut impl FnMut(Event<'s>),
+    ) -> Result<(), ScriptError> {
         for item in &script.items {
             match item {
                 Item::Directive(directive, line) => {
@@ -115,7 +127,6 @@ impl Runner {
                 }
             }
         }
-        self.session.set_coordinator(NodeId(1));
         Ok(())
     }
 
@@ -157,6 +168,7 @@ impl Runner {
                 if *up { node.start() } else { node.stop() }
             }
             Directive::Coordinator(number) => self.session.set_coordinator(node_of(*number)?.id()),
+            Directive::Set { key, value } => cluster.set(key, value).map_err(|e| e.to_string())?,
             // There are no hints yet, so both settings mean the same.
             Directive::Hints(_) => {}
             Directive::Replicas { table, key } => return self.replicas(table, key).map(Some),

@@ -25,6 +25,7 @@ use crate::error::Error;
 use crate::lsm::TableStore;
 use crate::ring::{NodeId, Placement, Topology};
 use crate::schema::{Replication, Schema, Table, TableId};
+use crate::settings::Settings;
 use crate::sim::clock::Clock;
 use crate::sim::disk::Disk;
 use parking_lot::RwLock;
@@ -85,11 +86,13 @@ impl PlacedSchema {
     }
 }
 
-/// What a node sees at one moment: the schema and the stores of its tables.
+/// What a node sees at one moment: the schema, the settings and the stores of its tables.
 #[derive(Debug)]
 pub struct View {
     /// Schema and placement.
     pub placed: Arc<PlacedSchema>,
+    /// The settings in force.
+    pub settings: Arc<Settings>,
     /// A store for each table with rows of its own.
     stores: BTreeMap<TableId, Arc<LazyStore>>,
 }
@@ -134,6 +137,7 @@ impl Node {
         schema: Arc<PlacedSchema>,
         clock: Clock,
         disk: Arc<dyn Disk>,
+        settings: Arc<Settings>,
     ) -> Node {
         assert!(topology.node(id).is_some(), "{id} is not in the topology");
         let stores = BTreeMap::new();
@@ -145,7 +149,7 @@ impl Node {
             topology,
             cluster_name: cluster_name.to_string(),
             up: AtomicBool::new(true),
-            view: RwLock::new(Arc::new(View { placed: Arc::clone(&schema), stores })),
+            view: RwLock::new(Arc::new(View { placed: Arc::clone(&schema), settings, stores })),
             system_rows: system_rows::Cache::default(),
         };
         node.set_schema(schema);
@@ -209,7 +213,19 @@ impl Node {
                 debug_assert!(freed.is_ok(), "a dropped table could not be freed: {freed:?}");
             }
         }
-        *self.view.write() = Arc::new(View { placed, stores });
+        let settings = Arc::clone(&before.settings);
+        *self.view.write() = Arc::new(View { placed, settings, stores });
+    }
+
+    /// Takes new settings: the next request sees them.
+    /// Requires: the schema does not change meanwhile.
+    pub fn set_settings(&self, settings: Arc<Settings>) {
+        let mut held = self.view.write();
+        *held = Arc::new(View {
+            placed: Arc::clone(&held.placed),
+            settings,
+            stores: held.stores.clone(),
+        });
     }
 
     /// The store of a table.
