@@ -21,12 +21,13 @@ use crate::metrics::Cost;
 use crate::row::merge::{Item, Merge, PartitionData};
 use crate::row::{Bound, DeletionTime, Mutation, PartitionRows, ReadCommand};
 use crate::schema::Table;
+use crate::sim::clock::Clock;
 use crate::sim::disk::Disk;
 use memtable::Memtable;
 use memtable::partition::State;
 use memtable::source::MemtableSource;
 use parking_lot::{Mutex, RwLock};
-use sstable::{SsTable, SsTableWriter};
+use sstable::{SsTable, SsTableWriter, WriteOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub use view::View;
@@ -41,7 +42,10 @@ pub struct TableStore {
     /// One flush or truncation at a time.
     changing: Mutex<()>,
     next_file: AtomicU64,
-    block_bytes: usize,
+    /// When files are made; a clock of its own unless the node's is given.
+    clock: Clock,
+    /// Set by tests: instead of what the table says.
+    block_bytes: Option<usize>,
     memtables_bytes_max: usize,
 }
 
@@ -85,15 +89,29 @@ impl TableStore {
             view: RwLock::new(Arc::new(View::empty())),
             changing: Mutex::new(()),
             next_file: AtomicU64::new(1),
-            block_bytes: sstable::BLOCK_BYTES,
+            clock: Clock::new_virtual(),
+            block_bytes: None,
             memtables_bytes_max: MEMTABLES_BYTES_MAX,
         }
     }
 
     /// The same with data blocks that are closed when they reach so many bytes: tests meet borders of blocks sooner.
     pub fn with_block_bytes(mut self, block_bytes: usize) -> TableStore {
-        self.block_bytes = block_bytes;
+        self.block_bytes = Some(block_bytes);
         self
+    }
+
+    /// The same with the node's clock.
+    pub fn with_clock(mut self, clock: Clock) -> TableStore {
+        self.clock = clock;
+        self
+    }
+
+    /// How a file of this table is written now.
+    pub fn write_options(&self) -> WriteOptions {
+        let mut options = WriteOptions::of(&self.table(), self.clock.now_seconds());
+        options.block_bytes = self.block_bytes.unwrap_or(options.block_bytes);
+        options
     }
 
     /// The same with another limit of memory.
@@ -172,8 +190,7 @@ impl TableStore {
     fn write(&self, memtable: &Memtable) -> Result<Option<SsTable>, Error> {
         let number = self.next_file.fetch_add(1, Relaxed);
         let name = format!("{}{number}.sst", self.prefix);
-        let fp_chance = self.table().options.bloom_filter_fp_chance.unwrap_or(0.01);
-        let mut writer = SsTableWriter::new(self.disk.clone(), name, fp_chance, self.block_bytes)?;
+        let mut writer = SsTableWriter::new(self.disk.clone(), name, self.write_options())?;
         match write_partitions(memtable, &mut writer) {
             Ok(()) => writer.finish(),
             Err(error) => {

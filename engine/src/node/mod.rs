@@ -242,6 +242,7 @@ impl Node {
             let table = entry.table.read();
             let prefix = format!("{}-{}", table.name, table.id.0.simple());
             TableStore::new(Arc::clone(&table), Arc::clone(&self.disk), prefix)
+                .with_clock(self.clock.clone())
         }))
     }
 

@@ -11,16 +11,13 @@ pub(super) const MAGIC: &[u8; 4] = b"CSST";
 /// Last bytes of a file: a file without them was not finished.
 pub(super) const END_MAGIC: &[u8; 8] = b"CSSTend\n";
 /// Version of the format.
-pub(super) const VERSION: u16 = 1;
+pub(super) const VERSION: u16 = 2;
 /// Blocks are stored as they are. Other codecs come with compression.
 pub(super) const CODEC_NONE: u8 = 0;
 /// Magic, version, codec, zero.
 pub(super) const HEADER_BYTES: u64 = 8;
 /// Three sections of offset and length, checksum, magic.
 pub(super) const FOOTER_BYTES: u64 = 3 * 16 + 4 + 8;
-/// A block is closed when its entries reach this. 16 KiB is Cassandra's chunk: large enough for a codec to find
-/// repetitions, small enough that a point read does not wait for what it does not need.
-pub(crate) const BLOCK_BYTES: usize = 16 * 1024;
 /// Entries from one restart point to the next: what walking back has to keep in hand.
 pub(super) const RESTART_INTERVAL: usize = 16;
 

@@ -11,13 +11,16 @@
 //! An [`SsTable`] keeps its index, filter and statistics in memory and reads only data blocks later on. When it is
 //! no longer wanted it is marked, and its file goes with the last reader.
 
+pub mod cardinality;
 pub(crate) mod format;
+pub mod histogram;
 mod index;
+pub mod options;
 pub(crate) mod reader;
 pub mod statistics;
 pub mod writer;
 
-pub(crate) use format::BLOCK_BYTES;
+pub use options::WriteOptions;
 pub use statistics::Statistics;
 pub use writer::SsTableWriter;
 

@@ -1,9 +1,10 @@
 //! Writes an SSTable from partitions in order, block by block.
 
 use super::SsTable;
-use super::format::{self, BLOCK_BYTES, RESTART_INTERVAL};
+use super::format::{self, RESTART_INTERVAL};
 use super::index::{First, Index};
-use super::statistics::Statistics;
+use super::options::WriteOptions;
+use super::statistics::Collector;
 use crate::error::Error;
 use crate::row::DecoratedKey;
 use crate::row::data::Row;
@@ -24,12 +25,13 @@ pub struct SsTableWriter {
     name: String,
     /// The name until the file is whole.
     unfinished: String,
-    fp_chance: f64,
-    block_bytes: usize,
+    options: WriteOptions,
     offset: u64,
+    /// Bytes of entries written, before compression.
+    written_bytes: u64,
     block: OpenBlock,
     index: Index,
-    statistics: Statistics,
+    collector: Collector,
     tokens: Vec<i64>,
     first_key: Option<DecoratedKey>,
     partition: Option<OpenPartition>,
@@ -59,16 +61,14 @@ struct OpenPartition {
 }
 
 impl SsTableWriter {
-    /// Begins a file. `fp_chance` is the rate of false positives that the filter aims at; a block is closed when
-    /// it reaches `block_bytes`.
+    /// Begins a file of that name.
     ///
     /// # Errors
     /// [`Error::Storage`] if the disk is full.
     pub fn new(
         disk: Arc<dyn Disk>,
         name: String,
-        fp_chance: f64,
-        block_bytes: usize,
+        options: WriteOptions,
     ) -> Result<SsTableWriter, Error> {
         let unfinished = format!("{name}.tmp");
         let mut header = Vec::with_capacity(8);
@@ -81,13 +81,13 @@ impl SsTableWriter {
             disk,
             name,
             unfinished,
-            fp_chance,
-            block_bytes,
             offset: format::HEADER_BYTES,
+            written_bytes: 0,
             block: OpenBlock::default(),
             index: Index::default(),
-            statistics: Statistics::default(),
-            tokens: Vec::new(),
+            collector: Collector::new(&options),
+            tokens: Vec::with_capacity(options.estimated_partitions),
+            options,
             first_key: None,
             partition: None,
             scratch: Vec::new(),
@@ -106,7 +106,7 @@ impl SsTableWriter {
     ) -> Result<(), Error> {
         let last = self.partition.as_ref();
         assert!(last.is_none_or(|last| last.key < *key), "partitions come in order");
-        self.statistics.see_partition(deletion, static_row);
+        self.collector.partition(key.token.0, deletion, static_row, self.written_bytes);
         self.tokens.push(key.token.0);
         self.first_key.get_or_insert_with(|| key.clone());
         self.partition = Some(OpenPartition {
@@ -129,7 +129,7 @@ impl SsTableWriter {
     /// # Errors
     /// [`Error::Storage`] if the disk is full.
     pub fn row(&mut self, row: &Row) -> Result<(), Error> {
-        self.statistics.see_row(row);
+        self.collector.row(row);
         self.entry(format::ENTRY_ROW, row.as_bytes(), row.position())
     }
 
@@ -138,7 +138,7 @@ impl SsTableWriter {
     /// # Errors
     /// [`Error::Storage`] if the disk is full.
     pub fn marker(&mut self, marker: &Marker) -> Result<(), Error> {
-        self.statistics.see_marker(marker);
+        self.collector.marker(marker);
         let mut payload = Vec::with_capacity(marker.position.len() + 32);
         format::put_marker(&mut payload, marker);
         self.entry(format::ENTRY_MARKER, &payload, &marker.position)?;
@@ -150,7 +150,7 @@ impl SsTableWriter {
         let partition =
             self.partition.as_ref().expect("rows and markers come after their partition");
         if self.block.body.is_empty() {
-            self.block.begin(partition, kind, position);
+            self.block.begin(partition, kind, position, self.options.block_bytes);
         }
         let at = u32::try_from(self.block.body.len()).expect("a block is smaller than 4 GiB");
         if kind == format::ENTRY_PARTITION {
@@ -162,7 +162,8 @@ impl SsTableWriter {
         }
         self.block.since_restart = (self.block.since_restart + 1) % RESTART_INTERVAL;
         format::put_entry(&mut self.block.body, kind, payload);
-        if self.block.body.len() >= self.block_bytes {
+        self.written_bytes += self.block.body.len() as u64 - u64::from(at);
+        if self.block.body.len() >= self.options.block_bytes {
             self.end_block()?;
         }
         Ok(())
@@ -216,13 +217,18 @@ impl SsTableWriter {
         last_key: &DecoratedKey,
     ) -> Result<(), Error> {
         self.end_block()?;
+        let data_bytes = self.offset - format::HEADER_BYTES;
         let mut footer = Vec::with_capacity(64);
         let mut index = Vec::new();
         self.index.put(&mut index);
         self.section(index, &mut footer)?;
-        self.section(filter(&self.tokens, self.fp_chance).into_bytes(), &mut footer)?;
+        self.section(
+            filter(&self.tokens, self.options.filter_fp_chance).into_bytes(),
+            &mut footer,
+        )?;
         let mut statistics = Vec::new();
-        self.statistics.put(&mut statistics);
+        let collector = std::mem::replace(&mut self.collector, Collector::new(&self.options));
+        collector.finish(self.written_bytes, data_bytes).put(&mut statistics);
         for key in [first_key, last_key] {
             statistics.extend_from_slice(&key.token.0.to_le_bytes());
             put_bytes(&mut statistics, &key.bytes);
@@ -256,8 +262,8 @@ impl SsTableWriter {
 }
 
 impl OpenBlock {
-    fn begin(&mut self, partition: &OpenPartition, kind: u8, position: &[u8]) {
-        self.body.reserve(BLOCK_BYTES + 1024);
+    fn begin(&mut self, partition: &OpenPartition, kind: u8, position: &[u8], block_bytes: usize) {
+        self.body.reserve(block_bytes.min(64 << 10) + 1024);
         self.first_token = partition.key.token.0;
         self.first_key = partition.key.bytes.to_vec();
         self.first_position = position.to_vec();
