@@ -1,5 +1,7 @@
 //! What the benches share: rows of 150 bytes in 10,000 partitions (performance.md section 4), and sessions that hold them.
 
+pub mod goals;
+
 use cassling::session::Prepared;
 use cassling::{Cluster, Session, Value};
 
@@ -28,17 +30,26 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Makes the table.
+    /// Makes the table on a cluster of its own.
     ///
     /// # Panics
     /// If cassling refuses its own statements.
     pub fn new() -> Bench {
-        let cluster = Cluster::builder().build().expect("one node is a cluster");
+        Bench::on(&Cluster::builder().build().expect("one node is a cluster"), "")
+    }
+
+    /// Makes the table on a cluster; `options` follow the table's definition.
+    ///
+    /// # Panics
+    /// If cassling refuses its own statements.
+    pub fn on(cluster: &Cluster, options: &str) -> Bench {
         let session = cluster.connect();
         for statement in [
             "CREATE KEYSPACE b WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
             "USE b",
-            "CREATE TABLE rows (pk blob, ck bigint, v blob, PRIMARY KEY (pk, ck))",
+            &format!(
+                "CREATE TABLE rows (pk blob, ck bigint, v blob, PRIMARY KEY (pk, ck)){options}"
+            ),
         ] {
             session.execute(statement, ()).expect("the statement is legal");
         }
