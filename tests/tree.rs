@@ -68,7 +68,7 @@ const ENGINE: &[&[&str]] = &[
     &["lsm"],
     &["node"],
     &["coordinator"],
-    &["cluster"],
+    &["cluster", "sight"],
 ];
 const FRONT: &[&[&str]] = &[
     &["error", "outcome"],

@@ -14,7 +14,7 @@
 //! | [`lsm`] | one table on one node: memtable, SSTables, reads |
 //! | [`node`] | one node: a message in, a reply out |
 //! | [`coordinator`] | straight-line async: find replicas, send, await enough, mend |
-//! | [`cluster`] | the whole: nodes, schema, clock, and the doors for the front end |
+//! | [`cluster`], [`sight`] | the whole: nodes, schema, clock, and the doors for the front end; what tables show |
 
 pub mod cluster;
 pub mod coordinator;
@@ -26,5 +26,6 @@ pub mod ring;
 pub mod row;
 pub mod schema;
 pub mod settings;
+pub mod sight;
 pub mod sim;
 pub mod types;

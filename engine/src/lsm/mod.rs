@@ -10,6 +10,7 @@
 //! takes the write lock to put an empty memtable in its place: so no write reaches a memtable that is being written
 //! out. Not here: the commit log, which is the node's, and compaction.
 
+pub mod dump;
 pub mod memtable;
 mod names;
 mod read;

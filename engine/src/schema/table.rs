@@ -77,7 +77,7 @@ pub struct DroppedColumn {
 
 /// The order of column names (Cassandra's `ColumnIdentifier`): the first eight bytes as one signed number, so that a name
 /// that begins outside ASCII comes first; then all bytes.
-fn name_order(a: &str, b: &str) -> Ordering {
+pub(crate) fn name_order(a: &str, b: &str) -> Ordering {
     let prefix = |name: &str| {
         let mut first = [0; 8];
         let len = name.len().min(8);

@@ -18,6 +18,7 @@ mod index;
 pub mod options;
 pub(crate) mod reader;
 pub mod statistics;
+pub(crate) mod walk;
 pub mod writer;
 
 pub use options::WriteOptions;

@@ -64,7 +64,7 @@ impl<'t> SsReader<'t> {
         self.selected.replace(false)
     }
 
-    fn block(&self, number: usize) -> Result<Rc<Block>, Error> {
+    pub(super) fn block(&self, number: usize) -> Result<Rc<Block>, Error> {
         let mut recent = self.recent.borrow_mut();
         if let Some((_, block)) = recent.iter().flatten().find(|(held, _)| *held == number) {
             return Ok(block.clone());
@@ -82,7 +82,7 @@ impl<'t> SsReader<'t> {
         Ok(block)
     }
 
-    fn bad(&self, number: usize, at: usize) -> Error {
+    pub(super) fn bad(&self, number: usize, at: usize) -> Error {
         let (offset, _) = self.table.index.extent(number);
         damaged(&self.table.name, offset + at as u64, "an entry of the block cannot be read")
     }

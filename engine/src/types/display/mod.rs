@@ -1,21 +1,23 @@
-//! How values are written for people: as cqlsh prints them, and as CQL literals.
+//! How values are written for people: as cqlsh prints them, as CQL literals, as JSON.
 //!
 //! cqlsh is a Python program, and its results look it: `True`, `1e+10`, `None` inside a tuple, a set sorted
 //! as Python sorts. Tests compare with what it printed for each type (tests/data/cqlsh_display.tsv).
 //!
 //! ```text
-//!             cqlsh                              literal
-//! double      1.2346e+05                         123456.789
-//! timestamp   2024-01-01 12:34:56.789000+0000    '2024-01-01T12:34:56.789Z'
-//! tuple       (1, None)                          (1, null)
+//!             cqlsh                              literal                      JSON                         key
+//! double      1.2346e+05                         123456.789                   123456.789                   123456.789
+//! timestamp   2024-01-01 12:34:56.789000+0000    '2024-01-01T12:34:56.789Z'   "2024-01-01 12:34:56.789Z"   2024-01-01T12:34:56.789Z
+//! tuple       (1, None)                          (1, null)                    [1, null]                    1:@
 //! ```
 //!
 //! Not here: the table around the values, and text to value ([`super::text`]).
 
 mod cqlsh;
+mod json;
 mod literal;
 
 pub use cqlsh::cqlsh;
+pub use json::{json, json_string, key_text};
 pub use literal::literal;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
