@@ -155,7 +155,7 @@ fn a_statement_of_10_mb_works() {
     let text = format!("INSERT INTO t (a, b, v) VALUES (5, 'big', 0x{})", "ab".repeat(5_000_000));
     session.execute(text.as_str(), ()).unwrap();
     let read = session.execute("SELECT v FROM t WHERE a = 5", ()).unwrap();
-    assert_eq!(read.raw().unwrap().rows[0][0].as_ref().map(Vec::len), Some(5_000_000));
+    assert_eq!(read.single_row::<(Vec<u8>,)>().unwrap().0.len(), 5_000_000);
     let blanks = format!("SELECT{}a FROM t", " ".repeat(10_000_000));
     session.execute(blanks.as_str(), ()).unwrap();
     let broken = format!("SELECT a FROM t WHERE b = '{}", "x".repeat(10_000_000));

@@ -53,7 +53,7 @@ fn sorted_signatures(message: &str) -> String {
 }
 
 /// The values given to a statement: those of the `@bind` that stands before it in the script.
-fn values(before: &str) -> Option<Vec<BindValue>> {
+fn values(before: &str) -> Option<Vec<BindValue<'static>>> {
     let Some((_, list)) = before.rsplit_once("-- @bind ") else { return Some(Vec::new()) };
     let list: serde_json::Value = serde_json::from_str(list.lines().next()?).ok()?;
     list.as_array()?
@@ -61,7 +61,7 @@ fn values(before: &str) -> Option<Vec<BindValue>> {
         .map(|value| match value.as_str() {
             None => Some(BindValue::Null),
             Some("unset") => Some(BindValue::Unset),
-            Some(hex) => unhex(hex).map(BindValue::Bytes),
+            Some(hex) => unhex(hex).map(|bytes| BindValue::Bytes(bytes.into())),
         })
         .collect()
 }

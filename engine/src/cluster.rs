@@ -19,6 +19,7 @@ use crate::metrics::Cost;
 use crate::node::{Message, Node, PlacedSchema, Reply, system};
 use crate::ring::topology::{NodeInfo, random_uuid};
 use crate::ring::{Consistency, NodeId, Topology, replication};
+use crate::row::mutation::Mutations;
 use crate::row::{DecoratedKey, Mutation, ReadCommand, ReadResult};
 use crate::schema::{Schema, SchemaChange, Table, TableId};
 use crate::settings::Settings;
@@ -27,6 +28,7 @@ use crate::sim::disk::MemoryDisk;
 use crate::sim::executor::{Executor, Task};
 use crate::sim::network::Network;
 use crate::sim::rng::Rng;
+use crate::trace::Trace;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -188,6 +190,11 @@ impl Cluster {
         Arc::clone(&node.view().placed.schema)
     }
 
+    /// Whether `schema` is the one that `node` sees now.
+    pub fn sees_schema(&self, node: NodeId, schema: &Arc<Schema>) -> bool {
+        self.find(node).is_ok_and(|node| Arc::ptr_eq(&node.view().placed.schema, schema))
+    }
+
     /// Applies a checked change on every node, stopped ones too: they would catch up when they start.
     ///
     /// # Errors
@@ -240,11 +247,12 @@ impl Cluster {
     pub async fn write(
         &self,
         node: NodeId,
-        mutations: Vec<Mutation>,
+        mutations: impl Into<Mutations>,
         consistency: Consistency,
         kind: WriteKind,
     ) -> Result<Cost, Error> {
         let coordinator = self.coordinator(node)?;
+        let mutations = mutations.into();
         let flush_after = self.world.config.flush_after_write;
         let written: BTreeSet<TableId> = match flush_after {
             true => mutations.iter().map(Mutation::table_id).collect(),
@@ -281,7 +289,7 @@ impl Cluster {
         node: NodeId,
         command: ReadCommand,
         consistency: Consistency,
-    ) -> Result<(ReadResult, Vec<String>), Error> {
+    ) -> Result<(ReadResult, Trace), Error> {
         read::read(&self.coordinator(node)?, command, consistency).await
     }
 
@@ -416,8 +424,10 @@ impl Cluster {
     }
 
     fn coordinator(&self, id: NodeId) -> Result<Coordinator<'_>, Error> {
+        let own = self.find_coordinator(id)?;
         Ok(Coordinator {
-            own: self.find_coordinator(id)?,
+            own,
+            view: own.view(),
             nodes: &self.world.nodes,
             topology: &self.world.topology,
             network: &self.world.network,

@@ -4,7 +4,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`error`], [`metrics`] | who must act on a failure; what a request cost |
+//! | [`error`], [`metrics`], [`trace`] | who must act on a failure; what a request cost; what a replica notes of it |
 //! | [`sim`] | the seams to the world: clock, chance, tasks, links, disk |
 //! | [`types`] | CQL types: literals, bytes, values, order |
 //! | [`schema`] | keyspaces, tables, options; changes as data |
@@ -28,4 +28,5 @@ pub mod schema;
 pub mod settings;
 pub mod sight;
 pub mod sim;
+pub mod trace;
 pub mod types;

@@ -416,7 +416,7 @@ fn several_keys_are_read_in_the_order_given_and_share_the_limit() {
             world.put(NODE_1, p, c, "x", Consistency::One).unwrap();
         }
     }
-    let keys = || Partitions::Keys([2, 0, 3].map(key).to_vec());
+    let keys = || Partitions::Keys([2, 0, 3].map(key).to_vec().into());
     let mut command = world.command(keys());
     command.limits.rows = 5;
     let result = world.read(NODE_1, command, Consistency::One).unwrap();
@@ -451,7 +451,7 @@ fn a_replica_that_stopped_at_its_limit_is_asked_for_more() {
     world.remove(NODE_1, 1, 1, Consistency::Quorum).unwrap();
     world.remove(NODE_1, 1, 2, Consistency::Quorum).unwrap();
     world.start(NODE_3);
-    for partitions in [Partitions::Keys(vec![key(1)]), everything()] {
+    for partitions in [Partitions::Keys(vec![key(1)].into()), everything()] {
         let mut command = world.command(partitions);
         command.limits.rows = 1;
         let result = world.read(NODE_3, command, Consistency::Quorum).unwrap();
@@ -480,7 +480,7 @@ fn a_full_result_does_not_hide_what_a_limited_replica_left_out() {
     world.remove(NODE_1, 1, 4, Consistency::One).unwrap();
     world.start(NODE_2);
     for limit in 1..=4 {
-        let mut command = world.command(Partitions::Keys(vec![key(1)]));
+        let mut command = world.command(Partitions::Keys(vec![key(1)].into()));
         command.limits.rows = limit;
         let result = world.read(NODE_1, command, Consistency::All).unwrap();
         let expected = ["1/2=y", "1/5=y", "1/9=x"];

@@ -150,7 +150,7 @@ impl Storm {
         let by_key = self.below(2) == 0;
         let reversed = by_key && self.below(2) == 0;
         let page = [u64::MAX, 1, 2, 5][usize::try_from(self.below(4)).unwrap()];
-        let partitions = if by_key { Partitions::Keys(vec![key(p)]) } else { everything() };
+        let partitions = if by_key { Partitions::Keys(vec![key(p)].into()) } else { everything() };
         self.log.push(format!("read {p} {by_key} {reversed} {page} through {node}"));
         let mut expected = self.expected(by_key.then_some(p), reversed);
         let (mut found, mut resume) = (Vec::new(), None::<Resume>);

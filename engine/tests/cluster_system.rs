@@ -30,7 +30,7 @@ fn select(
     let (keyspace, table) = name.split_once('.').unwrap();
     let table = Arc::clone(cluster.schema(node).table(keyspace, table).unwrap());
     let partitions = match key {
-        Some(key) => Partitions::Keys(vec![DecoratedKey::new(Bytes::copy_from_slice(key))]),
+        Some(key) => Partitions::Keys(vec![DecoratedKey::new(Bytes::copy_from_slice(key))].into()),
         None => everything(),
     };
     let command = command(&table, partitions, cluster.clock().now_seconds());

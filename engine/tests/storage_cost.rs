@@ -11,6 +11,7 @@ use cassling_engine::row::query::Resume;
 use cassling_engine::row::{
     Bound, CellWrite, ClusteringKey, DeletionTime, Liveness, Mutation, Row, RowBuilder,
 };
+use cassling_engine::trace::TraceLine;
 use std::sync::Arc;
 use storage_common::*;
 
@@ -40,7 +41,7 @@ fn fill(store: &TableStore, rows: impl Iterator<Item = Row>) {
     let rows: Vec<Row> = rows.collect();
     for part in rows.chunks(1000) {
         let mut mutation = Mutation::new(plain_table(), key(0));
-        mutation.rows = part.to_vec();
+        mutation.rows = part.into();
         store.apply(&mutation).unwrap();
     }
 }
@@ -48,7 +49,7 @@ fn fill(store: &TableStore, rows: impl Iterator<Item = Row>) {
 fn slice_from(n: u64) -> RowSelection {
     let mut start = clustering_of(n).position;
     *start.last_mut().unwrap() = 0xff;
-    RowSelection::Slices(vec![Slice { start: Bound(start), end: Bound::end() }])
+    RowSelection::Slices(vec![Slice { start: Bound(start), end: Bound::end() }].into())
 }
 
 fn limited(limit: u64) -> ReadCommand {
@@ -108,10 +109,10 @@ fn limit_20_of_a_wide_partition_reads_20_rows_and_two_blocks() {
                 assert_eq!(read.cost.sstables, u64::from(flushed));
                 assert!(read.limited);
                 assert_eq!(
-                    read.trace,
+                    read.trace[..],
                     [
-                        format!("Merged data from memtables and {} sstables", u8::from(flushed)),
-                        "Read 20 live rows and 0 tombstone cells".to_string()
+                        TraceLine::Merged { sstables: usize::from(flushed) },
+                        TraceLine::Read { rows: 20, tombstones: 0 }
                     ]
                 );
             }
@@ -206,10 +207,10 @@ fn a_read_by_names_stops_at_the_newest_complete_row() {
         store.flush().unwrap();
     }
     let mut command = limited(u64::MAX);
-    command.rows = RowSelection::Names(vec![clustering_of(1)]);
+    command.rows = RowSelection::Names(vec![clustering_of(1)].into());
     let newest = read(&store, &disk, &command);
     assert_eq!((newest.cost.sstables, newest.cost.rows_read), (1, 1));
-    assert_eq!(newest.trace, ["Read 1 live rows and 0 tombstone cells"]);
+    assert_eq!(newest.trace[..], [TraceLine::Read { rows: 1, tombstones: 0 }]);
     // Without a marker a row is never complete.
     let mut update = RowBuilder::new(&clustering_of(1));
     update.cell(V, CellWrite::live(40, b"new"));

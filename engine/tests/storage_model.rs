@@ -97,7 +97,7 @@ fn random_change(dice: &mut Dice, write: &mut Write, kinds: &mut [u64; 8]) {
 
 fn random_selection(dice: &mut Dice) -> RowSelection {
     if dice.chance(30) {
-        return RowSelection::Slices(vec![Slice::all()]);
+        return RowSelection::Slices(vec![Slice::all()].into());
     }
     if dice.chance(40) {
         let rows: Vec<u8> = (0..10).filter(|_| dice.chance(30)).collect();

@@ -100,8 +100,8 @@ impl Rows {
 
 /// Reads all values of all rows, as a caller does; returns their bytes.
 pub fn read(result: &QueryResult) -> usize {
-    let rows = result.raw().map_or(&[][..], |raw| &raw.rows);
-    rows.iter().flatten().flatten().map(Vec::len).sum()
+    let rows = result.raw().into_iter().flat_map(|rows| rows.iter());
+    rows.flatten().flatten().map(<[u8]>::len).sum()
 }
 
 /// A cluster with one node.

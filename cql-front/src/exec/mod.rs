@@ -15,7 +15,7 @@ pub struct Request<'v> {
     /// Coordinator.
     pub node: NodeId,
     /// Values of the markers.
-    pub values: &'v [BindValue],
+    pub values: &'v [BindValue<'v>],
     /// Consistency level.
     pub consistency: Consistency,
     /// Rows of a page; `None`: no paging.

@@ -140,11 +140,10 @@ pub fn from_hex(text: &str) -> Option<Vec<u8>> {
 }
 
 /// The values of `@bind` as the recorder writes them.
-pub fn bind_to_json(values: &[BindValue]) -> Json {
+pub fn bind_to_json(values: &[BindValue<'_>]) -> Json {
     Json::from_iter(values.iter().map(|value| match value {
         BindValue::Unset => json!("unset"),
-        BindValue::Null => Json::Null,
-        BindValue::Bytes(bytes) => json!(hex(bytes)),
+        other => other.bytes().map_or(Json::Null, |bytes| json!(hex(bytes))),
     }))
 }
 

@@ -13,7 +13,7 @@ pub enum Directive {
     /// `@trace`: the next answer says what was read.
     Trace,
     /// `@bind [..]`: the next statement is prepared and run with these values.
-    Bind(Vec<BindValue>),
+    Bind(Vec<BindValue<'static>>),
     /// `@repeat N`: the next statement runs N times, `:i` bound to 0 .. N-1.
     Repeat(u64),
     /// `@consistency LEVEL`; `off`: LOCAL_ONE again.
@@ -190,7 +190,7 @@ fn span(value: &str) -> Option<Duration> {
 }
 
 /// A JSON array of hex texts, `null` and `"unset"`.
-fn bind_values(value: &str) -> Result<Vec<BindValue>, String> {
+fn bind_values(value: &str) -> Result<Vec<BindValue<'static>>, String> {
     let wrong =
         || format!("@bind takes a JSON array of hex texts, null and \"unset\", not '{value}'");
     let parsed: Vec<Option<String>> = if value.is_empty() {
@@ -203,7 +203,9 @@ fn bind_values(value: &str) -> Result<Vec<BindValue>, String> {
         .map(|item| match item.as_deref() {
             None => Ok(BindValue::Null),
             Some("unset") => Ok(BindValue::Unset),
-            Some(hex) => super::answer::from_hex(hex).map(BindValue::Bytes).ok_or_else(wrong),
+            Some(hex) => super::answer::from_hex(hex)
+                .map(|bytes| BindValue::Bytes(bytes.into()))
+                .ok_or_else(wrong),
         })
         .collect()
 }
@@ -231,7 +233,7 @@ mod tests {
             (
                 "bind [\"00ff\", null, \"unset\"]",
                 Directive::Bind(vec![
-                    BindValue::Bytes(vec![0, 255]),
+                    BindValue::Bytes(vec![0, 255].into()),
                     BindValue::Null,
                     BindValue::Unset,
                 ]),

@@ -41,7 +41,7 @@ struct State {
     prepare: bool,
     volatile: Option<Vec<String>>,
     trace: bool,
-    bind: Option<Vec<BindValue>>,
+    bind: Option<Vec<BindValue<'static>>>,
     repeat: Option<u64>,
 }
 
@@ -220,7 +220,7 @@ impl Runner {
     fn prepared(
         &self,
         statement: &Statement,
-        values: Vec<BindValue>,
+        values: Vec<BindValue<'static>>,
         answer: &mut Answer,
     ) -> Result<QueryResult, Error> {
         let prepared = self.session.prepare(&statement.text)?;
@@ -273,7 +273,7 @@ impl Runner {
             else {
                 break;
             };
-            all.rows.extend(page.rows);
+            all.append(&page);
             all.paging_state = page.paging_state;
         }
         Ok(result)
@@ -284,13 +284,13 @@ fn specs(columns: &[ColumnSpec]) -> Vec<(String, CqlType)> {
     columns.iter().map(|column| (column.name.clone(), column.ty.clone())).collect()
 }
 
-fn turn_value(marker: &ColumnSpec, turn: u64) -> Result<BindValue, Error> {
+fn turn_value(marker: &ColumnSpec, turn: u64) -> Result<BindValue<'static>, Error> {
     let bytes = cassling_engine::types::text::parse(&marker.ty, &turn.to_string(), 0);
     let bytes = match (&marker.ty, bytes) {
         (CqlType::Text | CqlType::Ascii, _) => Ok(turn.to_string().into_bytes()),
         (_, bytes) => bytes,
     };
-    bytes.map(BindValue::Bytes).map_err(|e| {
+    bytes.map(|bytes| BindValue::Bytes(bytes.into())).map_err(|e| {
         let (marker, ty) = (marker.name.clone(), marker.ty.to_string());
         Error::new(SessionError::ValueType { marker, ty, reason: e.to_string() })
     })
@@ -299,10 +299,10 @@ fn turn_value(marker: &ColumnSpec, turn: u64) -> Result<BindValue, Error> {
 fn note(answer: &mut Answer, result: QueryResult, traced: bool) {
     answer.warnings = result.warnings;
     answer.cost = result.cost;
-    answer.trace = traced.then_some(result.trace);
+    answer.trace = traced.then(|| result.trace.iter().map(ToString::to_string).collect());
     if let OutcomeKind::Rows(rows) = result.kind {
         answer.columns = Some(specs(&rows.columns));
         answer.more = rows.paging_state.is_some();
-        answer.rows = rows.rows;
+        answer.rows = rows.to_vec();
     }
 }

@@ -42,6 +42,7 @@ use crate::exec::{self, Request};
 use crate::outcome::{Outcome, OutcomeKind};
 use crate::parser;
 use crate::plan::{Plan, PlanKind};
+use arc_swap::Guard;
 use cassling_engine::ring::{Consistency, NodeId};
 use cassling_engine::schema::{Schema, is_system_keyspace};
 use parking_lot::Mutex;
@@ -108,30 +109,35 @@ impl Session {
     ///
     /// # Errors
     /// Cassandra's refusal of the statement or of its values, or what the engine answers.
-    pub fn execute(
+    pub fn execute<'s>(
         &self,
-        statement: impl Into<Statement>,
+        statement: impl Into<Statement<'s>>,
         values: impl BindValues,
     ) -> Result<QueryResult, Error> {
         let statement = statement.into();
         let planned = self.planned(&statement)?;
         let values = values.bind(&planned.plan)?;
-        let answer = self.run(&planned, &values, &statement);
+        let answer = self.run(&planned, &values, &statement.query);
         self.inner.cluster.engine().block_on(answer).map(QueryResult::new)
     }
 
     /// Queues a statement; the answer comes when the [`Pending`] is waited for or polled.
-    pub fn start(&self, statement: impl Into<Statement>, values: impl BindValues) -> Pending {
+    pub fn start<'s>(
+        &self,
+        statement: impl Into<Statement<'s>>,
+        values: impl BindValues,
+    ) -> Pending {
         let statement = statement.into();
         let bound = self
             .planned(&statement)
-            .and_then(|planned| values.bind(&planned.plan).map(|values| (planned, values)));
+            .and_then(|planned| bind_owned(&values, &planned).map(|values| (planned, values)));
+        let query = statement.query.into_owned();
         let (planned, values) = match bound {
             Ok(bound) => bound,
             Err(error) => return Pending::refused(error),
         };
         let session = self.clone();
-        let answer = async move { session.run(&planned, &values, &statement).await };
+        let answer = async move { session.run(&planned, &values, &query).await };
         let answer = async move { answer.await.map(QueryResult::new) };
         Pending::queued(self.inner.cluster.engine().start(answer))
     }
@@ -156,31 +162,29 @@ impl Session {
     }
 
     /// The pages of a query, one after another, `rows` rows each.
-    pub fn pages(
-        &self,
-        statement: impl Into<Statement>,
+    pub fn pages<'s>(
+        &'s self,
+        statement: impl Into<Statement<'s>>,
         values: impl BindValues,
         rows: u32,
-    ) -> Pages<'_> {
+    ) -> Pages<'s> {
         let statement = statement.into();
-        let values = self.planned(&statement).and_then(|planned| values.bind(&planned.plan));
+        let values = self.planned(&statement).and_then(|planned| bind_owned(&values, &planned));
         Pages { session: self, next: Some(statement.with_page(rows, None)), values, rows }
     }
 
     /// The plan of a statement: a prepared one's own as long as the schema it was made for is in force, else a new one.
-    fn planned(&self, statement: &Statement) -> Result<Arc<Planned>, Error> {
-        match &statement.prepared {
-            None => self.plan(&statement.query.text, self.keyspace().as_deref()),
-            Some(prepared) => prepared.current(|text, keyspace, planned| {
-                let node = self.inner.settings.lock().coordinator;
-                let schema = self.inner.cluster.engine().schema(node);
-                if Arc::ptr_eq(&schema, &planned.schema) {
-                    Ok(Arc::clone(planned))
-                } else {
-                    self.plan(text, keyspace)
-                }
-            }),
-        }
+    fn planned(&self, statement: &Statement<'_>) -> Result<Guard<Arc<Planned>>, Error> {
+        let Some(prepared) = &statement.prepared else {
+            let planned = self.plan(&statement.query.text, self.keyspace().as_deref())?;
+            return Ok(Guard::from_inner(planned));
+        };
+        let engine = self.inner.cluster.engine();
+        let node = self.inner.settings.lock().coordinator;
+        prepared.current(
+            |planned| engine.sees_schema(node, &planned.schema),
+            |text, keyspace| self.plan(text, keyspace),
+        )
     }
 
     fn plan(&self, text: &str, keyspace: Option<&str>) -> Result<Arc<Planned>, Error> {
@@ -201,15 +205,14 @@ impl Session {
     async fn run(
         &self,
         planned: &Planned,
-        values: &[BindValue],
-        statement: &Statement,
+        values: &[BindValue<'_>],
+        query: &Query,
     ) -> Result<Outcome, Error> {
         let cluster = &self.inner.cluster;
         let (coordinator, default_consistency) = {
             let settings = self.inner.settings.lock();
             (settings.coordinator, settings.consistency)
         };
-        let query = &statement.query;
         let request = Request {
             cluster: cluster.engine(),
             node: coordinator,
@@ -270,12 +273,20 @@ impl Session {
     }
 }
 
+/// Values for a request that outlives the caller's.
+fn bind_owned(
+    values: &impl BindValues,
+    planned: &Planned,
+) -> Result<Vec<BindValue<'static>>, Error> {
+    Ok(values.bind(&planned.plan)?.into_iter().map(BindValue::into_owned).collect())
+}
+
 /// Iterator over the pages of a query: see [`Session::pages`].
 #[derive(Debug)]
 pub struct Pages<'s> {
     session: &'s Session,
-    next: Option<Statement>,
-    values: Result<Vec<BindValue>, Error>,
+    next: Option<Statement<'s>>,
+    values: Result<Vec<BindValue<'static>>, Error>,
     rows: u32,
 }
 

@@ -6,8 +6,9 @@ use crate::analysis::terms::BindValue;
 use crate::ast::BatchKind;
 use crate::error::Error;
 use crate::outcome::ColumnSpec;
+use arc_swap::{ArcSwap, Guard};
 use cassling_engine::ring::Consistency;
-use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A text with settings of its own.
@@ -62,12 +63,12 @@ pub struct Prepared {
 struct PreparedInner {
     text: String,
     keyspace: Option<String>,
-    planned: Mutex<Arc<Planned>>,
+    planned: ArcSwap<Planned>,
 }
 
 impl Prepared {
     pub(super) fn new(text: String, keyspace: Option<String>, planned: Arc<Planned>) -> Prepared {
-        let inner = PreparedInner { text, keyspace, planned: Mutex::new(planned) };
+        let inner = PreparedInner { text, keyspace, planned: ArcSwap::new(planned) };
         Prepared { inner: Arc::new(inner), query: Query::default() }
     }
 
@@ -78,7 +79,7 @@ impl Prepared {
 
     /// Its markers: name and type of what each receives.
     pub fn markers(&self) -> Vec<ColumnSpec> {
-        self.inner.planned.lock().plan.markers.clone()
+        self.inner.planned.load().plan.markers.clone()
     }
 
     /// The same statement with other settings (the text of `query` is not used).
@@ -86,55 +87,58 @@ impl Prepared {
         Prepared { inner: Arc::clone(&self.inner), query }
     }
 
-    /// The plan in force, found or made by `check` from the text, its keyspace and the last plan.
+    /// The plan in force: the last one, or one that `plan` makes from the text and its keyspace.
     pub(super) fn current(
         &self,
-        check: impl Fn(&str, Option<&str>, &Arc<Planned>) -> Result<Arc<Planned>, Error>,
-    ) -> Result<Arc<Planned>, Error> {
-        let last = Arc::clone(&self.inner.planned.lock());
-        let now = check(&self.inner.text, self.inner.keyspace.as_deref(), &last)?;
-        if !Arc::ptr_eq(&last, &now) {
-            *self.inner.planned.lock() = Arc::clone(&now);
+        is_current: impl Fn(&Planned) -> bool,
+        plan: impl Fn(&str, Option<&str>) -> Result<Arc<Planned>, Error>,
+    ) -> Result<Guard<Arc<Planned>>, Error> {
+        let last = self.inner.planned.load();
+        if is_current(&last) {
+            return Ok(last);
         }
-        Ok(now)
+        let planned = plan(&self.inner.text, self.inner.keyspace.as_deref())?;
+        self.inner.planned.store(Arc::clone(&planned));
+        Ok(Guard::from_inner(planned))
     }
 }
 
-/// What [`super::Session::execute`] takes: made from a text, a [`Query`] or a [`Prepared`].
+/// What [`super::Session::execute`] takes: made from a text, a [`Query`] or a [`Prepared`], which is borrowed.
 #[derive(Clone, Debug)]
-pub struct Statement {
-    pub(super) query: Query,
-    pub(super) prepared: Option<Prepared>,
+pub struct Statement<'s> {
+    pub(super) query: Cow<'s, Query>,
+    pub(super) prepared: Option<&'s Prepared>,
 }
 
-impl Statement {
-    pub(super) fn with_page(&self, rows: u32, state: Option<Vec<u8>>) -> Statement {
-        let query = Query { page_size: Some(rows), paging_state: state, ..self.query.clone() };
-        Statement { query, prepared: self.prepared.clone() }
+impl<'s> Statement<'s> {
+    pub(super) fn with_page(&self, rows: u32, state: Option<Vec<u8>>) -> Statement<'s> {
+        let query = Query::clone(&self.query);
+        let query = Query { page_size: Some(rows), paging_state: state, ..query };
+        Statement { query: Cow::Owned(query), prepared: self.prepared }
     }
 }
 
-impl From<&str> for Statement {
-    fn from(text: &str) -> Statement {
+impl From<&str> for Statement<'_> {
+    fn from(text: &str) -> Self {
         Query::new(text).into()
     }
 }
 
-impl From<String> for Statement {
-    fn from(text: String) -> Statement {
+impl From<String> for Statement<'_> {
+    fn from(text: String) -> Self {
         Query::new(text).into()
     }
 }
 
-impl From<Query> for Statement {
-    fn from(query: Query) -> Statement {
-        Statement { query, prepared: None }
+impl From<Query> for Statement<'_> {
+    fn from(query: Query) -> Self {
+        Statement { query: Cow::Owned(query), prepared: None }
     }
 }
 
-impl From<&Prepared> for Statement {
-    fn from(prepared: &Prepared) -> Statement {
-        Statement { query: prepared.query.clone(), prepared: Some(prepared.clone()) }
+impl<'s> From<&'s Prepared> for Statement<'s> {
+    fn from(prepared: &'s Prepared) -> Self {
+        Statement { query: Cow::Borrowed(&prepared.query), prepared: Some(prepared) }
     }
 }
 
@@ -142,7 +146,7 @@ impl From<&Prepared> for Statement {
 #[derive(Clone, Debug)]
 pub struct Batch {
     kind: BatchKind,
-    statements: Vec<(String, Vec<BindValue>)>,
+    statements: Vec<(String, Vec<BindValue<'static>>)>,
 }
 
 impl Batch {
@@ -167,13 +171,14 @@ impl Batch {
         values: impl BindValues,
     ) -> Result<(), Error> {
         let prepared = session.prepare(text)?;
-        let values = values.bind(&prepared.inner.planned.lock().plan)?;
+        let values = values.bind(&prepared.inner.planned.load().plan)?;
+        let values = values.into_iter().map(BindValue::into_owned).collect();
         self.statements.push((text.trim().trim_end_matches(';').to_string(), values));
         Ok(())
     }
 
     /// One text with all statements, and the values of all in order.
-    pub(super) fn compose(&self) -> (String, Vec<BindValue>) {
+    pub(super) fn compose(&self) -> (String, Vec<BindValue<'static>>) {
         let kind = match self.kind {
             BatchKind::Logged => "",
             BatchKind::Unlogged => "UNLOGGED ",

@@ -158,17 +158,17 @@ fn nulls_in_the_key() {
     );
 }
 
-fn unset() -> BindValue {
+fn unset() -> BindValue<'static> {
     BindValue::Unset
 }
 
 /// Wire bytes of a list, each element with its length; `None` is null.
-fn list(elements: &[Option<Vec<u8>>]) -> BindValue {
+fn list(elements: &[Option<Vec<u8>>]) -> BindValue<'static> {
     let mut bytes = (elements.len() as u32).to_be_bytes().to_vec();
     for element in elements {
         bytes.extend(component(element.as_deref()));
     }
-    BindValue::Bytes(bytes)
+    BindValue::Bytes(bytes.into())
 }
 
 fn component(value: Option<&[u8]>) -> Vec<u8> {
@@ -191,7 +191,11 @@ fn bound_values() {
     let cases: Vec<(&str, Vec<BindValue>, &str)> = vec![
         ("SELECT * FROM up WHERE k = ?", vec![int(5)], "keys 5; [- .. +]"),
         ("SELECT * FROM up WHERE k = ?", vec![unset()], "Invalid unset value for column k"),
-        ("SELECT * FROM up WHERE k = ?", vec![BindValue::Bytes(vec![])], "Key may not be empty"),
+        (
+            "SELECT * FROM up WHERE k = ?",
+            vec![BindValue::Bytes(vec![].into())],
+            "Key may not be empty",
+        ),
         (
             "SELECT * FROM up WHERE k IN ?",
             vec![list(&[bytes(3), bytes(1), bytes(3)])],
@@ -222,12 +226,12 @@ fn bound_values() {
         ),
         (
             "SELECT * FROM up WHERE k = 1 AND (c, d) = ?",
-            vec![BindValue::Bytes(pair(1, Some(2)))],
+            vec![BindValue::Bytes(pair(1, Some(2)).into())],
             "keys 1; rows 1,2",
         ),
         (
             "SELECT * FROM up WHERE k = 1 AND (c, d) = ?",
-            vec![BindValue::Bytes(pair(1, None))],
+            vec![BindValue::Bytes(pair(1, None).into())],
             "Invalid null value for column d",
         ),
         (
@@ -275,7 +279,7 @@ fn bound_values() {
 #[test]
 fn keys_have_a_longest() {
     let fixture = fixture();
-    let text = |len: usize| BindValue::Bytes(vec![b'x'; len]);
+    let text = |len: usize| BindValue::Bytes(vec![b'x'; len].into());
     let refused = |len: usize| format!("Key length of {len} is longer than maximum of 65535");
     let insert = "INSERT INTO text (k, c, v) VALUES (?, ?, 1)";
     assert_eq!(fixture.ask(insert, &[text(65_536), text(1)]), refused(65_536));

@@ -376,6 +376,6 @@ pub(crate) fn check(fixture: &Fixture, cases: &[(&str, &str)]) {
 }
 
 /// A bound int.
-pub(crate) fn int(value: i32) -> BindValue {
-    BindValue::Bytes(value.to_be_bytes().to_vec())
+pub(crate) fn int(value: i32) -> BindValue<'static> {
+    BindValue::Bytes(value.to_be_bytes().to_vec().into())
 }

@@ -22,21 +22,28 @@ pub mod write;
 
 use crate::error::Error;
 use crate::metrics::Cost;
-use crate::node::{Message, Node, Placed, Reply};
+use crate::node::{Message, Node, Placed, Reply, View};
 use crate::ring::{Consistency, NodeId, Topology};
 use crate::schema::Replication;
 use crate::sim::network::{Lost, Network, Sending};
-use std::collections::BTreeSet;
+use crate::trace::Trace;
+use arc_swap::Guard;
+use smallvec::SmallVec;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+/// A few nodes, such as the replicas of a key.
+type Nodes = SmallVec<[NodeId; 6]>;
+
 /// What a coordinator works with: its own node, all nodes, and the links between them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Coordinator<'a> {
     /// The node that coordinates.
     pub own: &'a Node,
+    /// What it saw when the request came: one schema to its end.
+    pub view: Guard<Arc<View>>,
     /// All nodes by number, node 1 first.
     pub nodes: &'a [Arc<Node>],
     /// The ring.
@@ -65,14 +72,14 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Placement of a keyspace, in the schema that the coordinating node sees.
-    fn placed(&self, keyspace: &str) -> Result<Arc<Placed>, Error> {
-        self.own.view().placed.placed(keyspace).cloned()
+    fn placed(&self, keyspace: &str) -> Result<&Placed, Error> {
+        self.view.placed.placed(keyspace).map(AsRef::as_ref)
     }
 
     /// Replicas of the range that ends at place `index` of the ring, those that are alive, in order of preference.
-    fn alive_replicas(&self, placed: &Placed, index: usize) -> Vec<NodeId> {
+    fn alive_replicas(&self, placed: &Placed, index: usize) -> Nodes {
         match placed.replication {
-            Replication::Local => vec![self.own.id()],
+            Replication::Local => Nodes::from_slice(&[self.own.id()]),
             Replication::Simple { .. } | Replication::NetworkTopology { .. } => {
                 let replicas = placed.placement.at(index).iter().copied();
                 replicas.filter(|&id| self.is_alive(id)).collect()
@@ -94,7 +101,10 @@ impl<'a> Coordinator<'a> {
     }
 
     /// `id`s from nearest to farthest, otherwise in their order: the coordinator itself, its rack, its data centre, the rest.
-    fn by_distance(&self, mut ids: Vec<NodeId>) -> Vec<NodeId> {
+    fn by_distance(&self, mut ids: Nodes) -> Nodes {
+        if ids.len() < 2 {
+            return ids;
+        }
         let own = self.topology.node(self.own.id()).expect("the coordinator is in the topology");
         ids.sort_by_key(|&id| {
             let info = self.topology.node(id).expect("replicas are nodes of the topology");
@@ -147,8 +157,8 @@ impl Gather {
 #[derive(Debug, Default)]
 struct Tally {
     cost: Cost,
-    nodes: BTreeSet<NodeId>,
-    trace: Vec<String>,
+    nodes: Nodes,
+    trace: Trace,
 }
 
 impl Tally {
@@ -160,11 +170,13 @@ impl Tally {
     /// A reply came from `from`.
     fn arrived(&mut self, own: NodeId, from: NodeId) {
         self.cost.messages += u64::from(own != from);
-        self.nodes.insert(from);
+        if !self.nodes.contains(&from) {
+            self.nodes.push(from);
+        }
     }
 
     /// Adds what a replica counted.
-    fn add(&mut self, cost: &Cost, trace: Vec<String>) {
+    fn add(&mut self, cost: &Cost, trace: Trace) {
         self.cost += cost;
         self.trace.extend(trace);
     }

@@ -13,7 +13,7 @@
 
 use super::read::{Contacted, Found, contacts, own_rows};
 use super::reconcile;
-use super::{Coordinator, Tally};
+use super::{Coordinator, Nodes, Tally};
 use crate::error::Error;
 use crate::node::Placed;
 use crate::ring::{Consistency, NodeId, Token, Topology};
@@ -168,8 +168,8 @@ struct PlannedPieces<'a> {
 
 struct PlannedPiece {
     range: KeyRange,
-    alive: Vec<NodeId>,
-    contacts: Vec<NodeId>,
+    alive: Nodes,
+    contacts: Nodes,
 }
 
 impl PlannedPieces<'_> {
@@ -208,8 +208,7 @@ impl PlannedPieces<'_> {
     /// Both as one, if the replicas that they share are enough, and no remote or foreign replica has to stand in for a
     /// closer one.
     fn join(&self, a: &PlannedPiece, b: &PlannedPiece) -> Option<PlannedPiece> {
-        let alive: Vec<NodeId> =
-            a.alive.iter().copied().filter(|id| b.alive.contains(id)).collect();
+        let alive: Nodes = a.alive.iter().copied().filter(|id| b.alive.contains(id)).collect();
         self.coordinator.check_available(self.placed, self.level, &alive).ok()?;
         let contacts = contacts(self.coordinator, self.placed, self.level, alive.clone());
         let own = self.coordinator.own.id();

@@ -14,14 +14,15 @@
 //! Not here: how differing replicas are merged ([`super::reconcile`]), and reads over many partitions ([`super::range`]).
 
 use super::reconcile;
-use super::{Coordinator, Gather, Tally, range};
+use super::{Coordinator, Gather, Nodes, Tally, range};
 use crate::error::Error;
 use crate::lsm::ReplicaRead;
 use crate::node::{Message, Placed, Reply, Want, replica};
 use crate::ring::{Consistency, NodeId, Token};
-use crate::row::query::{Limits, PartitionRows, Partitions, Resume};
+use crate::row::query::{Keys, Limits, PartitionRows, Partitions, Resume};
 use crate::row::{DecoratedKey, ReadCommand, ReadResult, merge};
 use crate::sim::network::Lost;
+use crate::trace::Trace;
 use std::sync::Arc;
 
 /// Reads at the level. Gives also the lines that the replicas wrote for a trace, in the order in which they answered.
@@ -32,7 +33,7 @@ pub async fn read(
     coordinator: &Coordinator<'_>,
     command: ReadCommand,
     level: Consistency,
-) -> Result<(ReadResult, Vec<String>), Error> {
+) -> Result<(ReadResult, Trace), Error> {
     let mut tally = Tally::default();
     let placed = coordinator.placed(&command.table.keyspace)?;
     let found = match &command.partitions {
@@ -40,15 +41,15 @@ pub async fn read(
             let token = keys[0].token;
             match keys_to_read(keys, &command.limits) {
                 [] => Found::default(),
-                _ => by_key(coordinator, command, token, &placed, level, &mut tally).await?,
+                _ => by_key(coordinator, command, token, placed, level, &mut tally).await?,
             }
         }
         Partitions::Keys(keys) => {
             let keys = keys_to_read(keys, &command.limits);
-            by_keys(coordinator, &command, keys, &placed, level, &mut tally).await?
+            by_keys(coordinator, &command, keys, placed, level, &mut tally).await?
         }
         Partitions::Range(_) => {
-            range::read(coordinator, &command, &placed, level, &mut tally).await?
+            range::read(coordinator, &command, placed, level, &mut tally).await?
         }
     };
     let trace = std::mem::take(&mut tally.trace);
@@ -100,7 +101,7 @@ async fn by_keys(
         }
         let is_resumed = |resume: &Resume| resume.key == *key;
         let one = ReadCommand {
-            partitions: Partitions::Keys(vec![key.clone()]),
+            partitions: Partitions::Keys(Keys::from_buf([key.clone()])),
             limits: Limits {
                 rows: rows_left,
                 per_partition: command.limits.per_partition,
@@ -145,12 +146,12 @@ pub(super) fn contacts(
     coordinator: &Coordinator<'_>,
     placed: &Placed,
     level: Consistency,
-    alive: Vec<NodeId>,
-) -> Vec<NodeId> {
+    alive: Nodes,
+) -> Nodes {
     let mut closest = coordinator.by_distance(alive);
     let local = coordinator.local_datacenter();
     if let Some(mut missing) = level.per_datacenter(&placed.replication) {
-        closest.retain(|&id| match missing.get_mut(coordinator.datacenter_of(id)) {
+        closest.retain(|&mut id| match missing.get_mut(coordinator.datacenter_of(id)) {
             Some(missing) if *missing > 0 => {
                 *missing -= 1;
                 true
@@ -160,7 +161,7 @@ pub(super) fn contacts(
         return closest;
     }
     if level.is_local() {
-        closest.retain(|&id| coordinator.datacenter_of(id) == local);
+        closest.retain(|&mut id| coordinator.datacenter_of(id) == local);
     }
     closest.truncate(level.block_for(&placed.replication, local));
     closest

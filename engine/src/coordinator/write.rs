@@ -10,25 +10,26 @@
 //! Hints will go where a dead replica is left out. Until then a write at ANY whose replicas are all down is
 //! acknowledged and lost, as in a Cassandra with hinted handoff switched off. Nothing is ever rolled back.
 
-use super::{Coordinator, Gather, Tally};
+use super::{Coordinator, Gather, Nodes, Tally};
 use crate::error::{Error, WriteKind};
 use crate::metrics::Cost;
-use crate::node::{Message, Placed, Reply};
+use crate::node::{Message, Placed, Reply, replica};
 use crate::ring::{Consistency, NodeId};
 use crate::row::Mutation;
+use crate::row::mutation::Mutations;
 use crate::schema::Table;
 use crate::types::{CqlType, display};
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Largest mutation: half a commit log segment of 32 MiB (Cassandra's `max_mutation_size`), so that one always fits.
 pub const MUTATION_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// A mutation and where it goes.
-struct Planned {
-    mutation: Arc<Mutation>,
-    placed: Arc<Placed>,
-    alive: Vec<NodeId>,
+/// Where a mutation goes.
+struct Planned<'p> {
+    placed: &'p Placed,
+    alive: Nodes,
 }
 
 /// Writes every mutation at the level.
@@ -38,19 +39,24 @@ struct Planned {
 /// replica's own failure if the level cannot be met any more.
 pub async fn write(
     coordinator: &Coordinator<'_>,
-    mutations: Vec<Mutation>,
+    mutations: Mutations,
     level: Consistency,
     kind: WriteKind,
 ) -> Result<Cost, Error> {
     check_batch_log(coordinator, &mutations, level, kind)?;
-    let planned: Vec<Planned> = mutations
-        .into_iter()
+    let planned = mutations
+        .iter()
         .map(|mutation| plan(coordinator, mutation, level))
-        .collect::<Result<_, Error>>()?;
+        .collect::<Result<SmallVec<[Planned<'_>; 1]>, Error>>()?;
+    if let ([mutation], [planned]) = (&mutations[..], &planned[..])
+        && planned.alive[..] == [coordinator.own.id()]
+    {
+        return own_write(coordinator, mutation);
+    }
     let mut tally = Tally::default();
     let mut under_way = Vec::with_capacity(planned.len());
-    for planned in &planned {
-        let message = Message::Mutation(Arc::clone(&planned.mutation));
+    for (mutation, planned) in mutations.into_iter().zip(&planned) {
+        let message = Message::Mutation(Arc::new(mutation));
         let send = |&to: &NodeId| {
             tally.sent(coordinator.own.id(), to);
             (to, coordinator.send(to, &message))
@@ -64,19 +70,25 @@ pub async fn write(
     Ok(tally.into_cost())
 }
 
-fn plan(
-    coordinator: &Coordinator<'_>,
-    mutation: Mutation,
+/// The direct path: the coordinator's own replica is the only one alive, and was found to be enough.
+fn own_write(coordinator: &Coordinator<'_>, mutation: &Mutation) -> Result<Cost, Error> {
+    replica::apply(coordinator.own, mutation)?;
+    Ok(Cost { mutations: 1, acks: 1, nodes: 1, ..Cost::default() })
+}
+
+fn plan<'p>(
+    coordinator: &'p Coordinator<'_>,
+    mutation: &Mutation,
     level: Consistency,
-) -> Result<Planned, Error> {
+) -> Result<Planned<'p>, Error> {
     if let Some(size_bytes) = mutation.over(MUTATION_BYTES_MAX) {
-        return Err(oversized(&mutation, size_bytes));
+        return Err(oversized(mutation, size_bytes));
     }
     let placed = coordinator.placed(&mutation.table.keyspace)?;
     let place = coordinator.topology.owner_index(mutation.key.token);
-    let alive = coordinator.alive_replicas(&placed, place);
-    coordinator.check_available(&placed, level, &alive)?;
-    Ok(Planned { mutation: Arc::new(mutation), placed, alive })
+    let alive = coordinator.alive_replicas(placed, place);
+    coordinator.check_available(placed, level, &alive)?;
+    Ok(Planned { placed, alive })
 }
 
 /// A logged batch of several partitions is first stored on two other nodes of the data centre, or on one
@@ -115,13 +127,13 @@ fn check_batch_log(
 /// Waits until one mutation has as many acknowledgements as the level asks for.
 async fn await_level(
     coordinator: &Coordinator<'_>,
-    planned: &Planned,
+    planned: &Planned<'_>,
     mut answers: Gather,
     level: Consistency,
     kind: WriteKind,
     tally: &mut Tally,
 ) -> Result<(), Error> {
-    let mut needed = Needed::new(coordinator, &planned.placed, level);
+    let mut needed = Needed::new(coordinator, planned.placed, level);
     let mut failure = None;
     while !needed.is_met() {
         let Some((from, answer)) = answers.next().await else { break };
@@ -163,7 +175,7 @@ struct Needed<'a> {
 }
 
 impl<'a> Needed<'a> {
-    fn new(coordinator: &Coordinator<'a>, placed: &'a Placed, level: Consistency) -> Needed<'a> {
+    fn new(coordinator: &'a Coordinator<'_>, placed: &'a Placed, level: Consistency) -> Needed<'a> {
         let local = coordinator.local_datacenter();
         Needed {
             required: level.block_for(&placed.replication, local),

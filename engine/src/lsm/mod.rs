@@ -24,6 +24,7 @@ use crate::row::{Bound, DeletionTime, Mutation, PartitionRows, ReadCommand};
 use crate::schema::Table;
 use crate::sim::clock::Clock;
 use crate::sim::disk::Disk;
+use crate::trace::Trace;
 use memtable::Memtable;
 use memtable::partition::State;
 use memtable::source::MemtableSource;
@@ -60,7 +61,7 @@ pub struct LocalRead {
     /// What it cost here.
     pub cost: Cost,
     /// What Cassandra's trace says of it.
-    pub trace: Vec<String>,
+    pub trace: Trace,
 }
 
 /// Data of one replica with its tombstones, to be merged with that of others.
@@ -73,7 +74,7 @@ pub struct ReplicaRead {
     /// What it cost here.
     pub cost: Cost,
     /// What Cassandra's trace says of it.
-    pub trace: Vec<String>,
+    pub trace: Trace,
 }
 
 /// Memory that the memtables of one table may take before writes flush them: a partition of a million rows fits, so

@@ -27,6 +27,7 @@ use crate::row::deletion::DeletionTime;
 use crate::row::merge::{Head, Merge, Run, Source};
 use crate::row::query::{KeyRange, Partitions, ReadCommand, RowSelection};
 use crate::row::reconcile::merge_rows;
+use crate::trace::{Trace, TraceLine};
 use std::ops::Bound;
 
 /// A source of either kind.
@@ -82,7 +83,7 @@ pub(super) struct Read<'r> {
     pub(super) readers: &'r [SsReader<'r>],
     pub(super) collector: Collector<'r>,
     pub(super) cost: Cost,
-    pub(super) trace: Vec<String>,
+    pub(super) trace: Trace,
 }
 
 /// Reads live data.
@@ -99,11 +100,7 @@ pub(super) fn for_merge(view: &View, command: &ReadCommand) -> Result<ReplicaRea
     Ok(ReplicaRead { partitions, limited, cost, trace })
 }
 
-fn run(
-    view: &View,
-    command: &ReadCommand,
-    kept: Kept,
-) -> Result<(Kept, bool, Cost, Vec<String>), Error> {
+fn run(view: &View, command: &ReadCommand, kept: Kept) -> Result<(Kept, bool, Cost, Trace), Error> {
     let readers: Vec<SsReader<'_>> = view.sstables.iter().map(|t| SsReader::new(t)).collect();
     let mut read = Read {
         view,
@@ -111,7 +108,7 @@ fn run(
         readers: &readers,
         collector: Collector::new(command, kept),
         cost: Cost::default(),
-        trace: Vec::new(),
+        trace: Trace::new(),
     };
     if !read.collector.is_full() {
         match &command.partitions {
@@ -158,7 +155,7 @@ impl<'r> Read<'r> {
     fn trace_counts(&mut self, before: Counts) {
         let after = self.collector.counts;
         let (rows, tombstones) = (after.rows - before.rows, after.tombstones - before.tombstones);
-        self.trace.push(format!("Read {rows} live rows and {tombstones} tombstone cells"));
+        self.trace.push(TraceLine::Read { rows, tombstones });
     }
 
     /// The SSTables that may hold the key, newest data first, by index.
@@ -210,7 +207,7 @@ impl<'r> Read<'r> {
         let opened = self.take_opened();
         if has_input {
             // Cassandra answers without a merge where there is nothing that could hold the partition.
-            self.trace.push(format!("Merged data from memtables and {opened} sstables"));
+            self.trace.push(TraceLine::Merged { sstables: opened });
         }
         Ok(())
     }

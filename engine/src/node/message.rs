@@ -9,6 +9,7 @@ use crate::metrics::Cost;
 use crate::row::query::Partitions;
 use crate::row::{Mutation, ReadCommand};
 use crate::schema::Table;
+use crate::trace::Trace;
 use std::sync::Arc;
 
 /// A request from a coordinator to a replica.
@@ -71,7 +72,7 @@ pub enum Reply {
         /// What reading it cost.
         cost: Cost,
         /// Lines for the request's trace.
-        trace: Vec<String>,
+        trace: Trace,
     },
     /// The replica could not do it.
     Failed(Error),

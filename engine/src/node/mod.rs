@@ -28,6 +28,7 @@ use crate::schema::{Replication, Schema, Table, TableId};
 use crate::settings::Settings;
 use crate::sim::clock::Clock;
 use crate::sim::disk::Disk;
+use arc_swap::{ArcSwap, Guard};
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -114,7 +115,7 @@ pub struct Node {
     /// When it was made: its gossip generation, seconds.
     started_seconds: i64,
     up: AtomicBool,
-    view: RwLock<Arc<View>>,
+    view: ArcSwap<View>,
     system_rows: system_rows::Cache,
 }
 
@@ -149,7 +150,7 @@ impl Node {
             topology,
             cluster_name: cluster_name.to_string(),
             up: AtomicBool::new(true),
-            view: RwLock::new(Arc::new(View { placed: Arc::clone(&schema), settings, stores })),
+            view: ArcSwap::from_pointee(View { placed: Arc::clone(&schema), settings, stores }),
             system_rows: system_rows::Cache::default(),
         };
         node.set_schema(schema);
@@ -182,8 +183,8 @@ impl Node {
     }
 
     /// What it sees now.
-    pub fn view(&self) -> Arc<View> {
-        Arc::clone(&self.view.read())
+    pub fn view(&self) -> Guard<Arc<View>> {
+        self.view.load()
     }
 
     /// Takes a new schema: makes stores for new tables, tells those of altered ones, drops those of dropped ones.
@@ -214,18 +215,18 @@ impl Node {
             }
         }
         let settings = Arc::clone(&before.settings);
-        *self.view.write() = Arc::new(View { placed, settings, stores });
+        self.view.store(Arc::new(View { placed, settings, stores }));
     }
 
     /// Takes new settings: the next request sees them.
     /// Requires: the schema does not change meanwhile.
     pub fn set_settings(&self, settings: Arc<Settings>) {
-        let mut held = self.view.write();
-        *held = Arc::new(View {
+        let held = self.view();
+        self.view.store(Arc::new(View {
             placed: Arc::clone(&held.placed),
             settings,
             stores: held.stores.clone(),
-        });
+        }));
     }
 
     /// The store of a table.

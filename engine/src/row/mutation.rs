@@ -5,6 +5,7 @@ use super::data::Row;
 use super::deletion::DeletionTime;
 use super::key::DecoratedKey;
 use crate::schema::{Table, TableId};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// All that one statement (or several of a batch) writes to one partition of one table; applied whole.
@@ -19,10 +20,13 @@ pub struct Mutation {
     /// Static cells.
     pub static_row: Option<Row>,
     /// Rows in any order; several of one position are merged.
-    pub rows: Vec<Row>,
+    pub rows: SmallVec<[Row; 1]>,
     /// Range deletions in any order.
     pub ranges: Vec<RangeDeletion>,
 }
+
+/// What a statement writes: one mutation for nearly all.
+pub type Mutations = SmallVec<[Mutation; 1]>;
 
 /// A deletion of all rows between two bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +47,7 @@ impl Mutation {
             key,
             deletion: DeletionTime::LIVE,
             static_row: None,
-            rows: Vec::new(),
+            rows: SmallVec::new(),
             ranges: Vec::new(),
         }
     }

@@ -7,6 +7,7 @@ use super::key::DecoratedKey;
 use crate::metrics::Cost;
 use crate::ring::Token;
 use crate::schema::{ColumnId, Table};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What a coordinator is asked to read.
@@ -49,11 +50,14 @@ impl ReadCommand {
     }
 }
 
+/// Keys of a statement: one for nearly all, which then needs no list of its own.
+pub type Keys = SmallVec<[DecoratedKey; 1]>;
+
 /// Which partitions a read covers.
 #[derive(Clone, Debug)]
 pub enum Partitions {
     /// These, in this order.
-    Keys(Vec<DecoratedKey>),
+    Keys(Keys),
     /// All whose token lies in the range, by token and key.
     Range(KeyRange),
 }
@@ -67,13 +71,16 @@ pub struct KeyRange {
     pub end: Option<(Token, bool)>,
 }
 
+/// Rows of a statement that names them: mostly one.
+pub type Names = SmallVec<[ClusteringKey; 1]>;
+
 /// Which rows of a partition a read covers.
 #[derive(Clone, Debug)]
 pub enum RowSelection {
     /// Runs of rows, in clustering order, not overlapping.
-    Slices(Vec<Slice>),
+    Slices(SmallVec<[Slice; 1]>),
     /// Single rows, sorted by position, without duplicates: Cassandra's names query.
-    Names(Vec<ClusteringKey>),
+    Names(Names),
 }
 
 /// How much a read returns, and where it resumes.

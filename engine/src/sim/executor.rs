@@ -94,11 +94,20 @@ impl Executor {
     }
 
     /// Runs `future` to its answer on the caller's stack, in turn with the queued tasks, which come first as they
-    /// were started before. With no task queued and no fault in force this is one poll and no allocation but the
-    /// waker's. `None` if nothing can run and the answer is not there.
+    /// were started before. With no task queued and no fault in force this is one poll and no allocation.
+    /// `None` if nothing can run and the answer is not there.
     /// Requires: not called from inside a task.
     pub fn run<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         let mut future = std::pin::pin!(future);
+        let driving = self.driving.lock();
+        if self.is_empty()
+            && let Poll::Ready(answer) = poll_once(future.as_mut())
+        {
+            drop(driving);
+            self.leave_nothing_behind();
+            return Some(answer);
+        }
+        drop(driving);
         let flag = Arc::new(Flag(AtomicBool::new(true)));
         let waker = Waker::from(Arc::clone(&flag));
         loop {
@@ -206,6 +215,11 @@ impl Executor {
         }
         None
     }
+}
+
+/// Polls without a waker, for a future that is expected to be ready. One that is not is polled again with its own.
+pub fn poll_once<T>(future: Pin<&mut impl Future<Output = T>>) -> Poll<T> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
 struct Slot<T> {

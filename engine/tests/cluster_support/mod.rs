@@ -172,7 +172,7 @@ impl World {
         p: i32,
         level: Consistency,
     ) -> Result<(Vec<String>, Cost), Error> {
-        let result = self.read(node, self.command(Partitions::Keys(vec![key(p)])), level)?;
+        let result = self.read(node, self.command(Partitions::Keys(vec![key(p)].into())), level)?;
         Ok((rows(&self.table, &result), result.cost))
     }
 
@@ -187,7 +187,7 @@ pub(crate) fn command(table: &Arc<Table>, partitions: Partitions, now_seconds: i
     ReadCommand {
         table: Arc::clone(table),
         partitions,
-        rows: RowSelection::Slices(vec![Slice::all()]),
+        rows: RowSelection::Slices(vec![Slice::all()].into()),
         reversed: false,
         columns: table.statics_and_regulars().iter().map(|c| c.id).collect(),
         filter: RowFilter::default(),

@@ -103,8 +103,8 @@ pub fn after_row(n: u8) -> Bound {
 pub fn read_all(keys: Vec<DecoratedKey>) -> ReadCommand {
     ReadCommand {
         table: table(),
-        partitions: Partitions::Keys(keys),
-        rows: RowSelection::Slices(vec![Slice::all()]),
+        partitions: Partitions::Keys(keys.into()),
+        rows: RowSelection::Slices(vec![Slice::all()].into()),
         reversed: false,
         columns: vec![S, V, W, M, SM],
         filter: RowFilter::default(),

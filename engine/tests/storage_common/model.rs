@@ -96,7 +96,7 @@ impl Model {
 
     pub fn read(&self, command: &ReadCommand) -> Expected {
         let keys = match &command.partitions {
-            Partitions::Keys(keys) => keys.clone(),
+            Partitions::Keys(keys) => keys.to_vec(),
             Partitions::Range(_) => {
                 let mut keys = keys();
                 keys.sort();

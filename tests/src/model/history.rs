@@ -212,7 +212,7 @@ fn pages(session: &Session, cql: &Cql, page: Option<u32>) -> Result<Vec<Answer>,
         if page.is_some_and(|size| count > size as usize) {
             return Err(format!("a page of {count} rows"));
         }
-        rows.extend(result.raw().ok_or("no rows")?.rows.iter().cloned());
+        rows.extend(result.raw().ok_or("no rows")?.to_vec());
         match (page, result.paging_state()) {
             (None, Some(_)) => return Err("an unpaged answer goes on".to_string()),
             (_, None) => return Ok(rows),

@@ -268,7 +268,7 @@ pub struct Cql {
     /// Text.
     pub text: String,
     /// Values of markers; `None`: literals stand in the text.
-    pub values: Option<Vec<BindValue>>,
+    pub values: Option<Vec<BindValue<'static>>>,
 }
 
 impl Cql {
@@ -290,7 +290,7 @@ impl Cql {
                 values.push(match (term, term.bytes()) {
                     (Term::Unset, _) => BindValue::Unset,
                     (_, None) => BindValue::Null,
-                    (_, Some(bytes)) => BindValue::Bytes(bytes),
+                    (_, Some(bytes)) => BindValue::Bytes(bytes.into()),
                 });
             }
         }

@@ -14,12 +14,14 @@
 //! Starts and ends are made by the same walk over the columns ([`runs`]), sorted, and paired.
 
 use super::merge::{End, Kind, Restriction, Set};
-use super::values::{Bytes, Components, Prefix, extend, slices};
+use super::values::{Bytes, Components, Prefix, extend, single, slices};
 use crate::analysis::terms::{Bound as Term, Env};
 use crate::error::Error;
 use crate::error::restriction::RestrictionError;
 use cassling_engine::row::clustering::{Bound, ClusteringKey, Slice};
+use cassling_engine::row::query::Names;
 use cassling_engine::schema::{Column, Table};
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether some clustering column is free or sliced, so that rows come as slices (Cassandra's `isColumnRange`).
@@ -47,17 +49,17 @@ pub(super) fn names(
     restrictions: &Set,
     env: &Env<'_>,
     check: impl Fn(&[Bytes<'_>]) -> Result<(), RestrictionError>,
-) -> Result<Vec<ClusteringKey>, Error> {
+) -> Result<Names, Error> {
+    if let Some(values) = single(restrictions, env)? {
+        check(&values)?;
+        return Ok(Names::from_buf([ClusteringKey::new(table, &slices(&values))]));
+    }
     let mut products: Vec<Prefix<'_>> = vec![Vec::new()];
     for restriction in restrictions.iter() {
         products = extend(products, restriction, env)?;
         if products.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Names::new());
         }
-    }
-    if let [only] = products.as_slice() {
-        check(only)?;
-        return Ok(vec![ClusteringKey::new(table, &slices(only))]);
     }
     let mut sorted = BTreeMap::new();
     for product in &products {
@@ -74,7 +76,7 @@ pub(super) fn ranges(
     table: &Table,
     restrictions: &Set,
     env: &Env<'_>,
-) -> Result<Vec<Slice>, Error> {
+) -> Result<SmallVec<[Slice; 1]>, Error> {
     let mut prefixes: Vec<Prefix<'_>> = vec![Vec::new()];
     let mut slice = None;
     for (restriction, filter) in filtered(restrictions) {
@@ -87,7 +89,7 @@ pub(super) fn ranges(
         }
         prefixes = extend(prefixes, restriction, env)?;
         if prefixes.is_empty() {
-            return Ok(Vec::new());
+            return Ok(SmallVec::new());
         }
     }
     let (starts, ends) = match slice {
@@ -103,7 +105,7 @@ pub(super) fn ranges(
     Ok(pair(starts, ends))
 }
 
-fn pair(starts: BTreeSet<Bound>, ends: BTreeSet<Bound>) -> Vec<Slice> {
+fn pair(starts: BTreeSet<Bound>, ends: BTreeSet<Bound>) -> SmallVec<[Slice; 1]> {
     let slices = starts.into_iter().zip(ends).map(|(start, end)| Slice { start, end });
     slices.filter(|slice| !slice.is_empty()).collect()
 }

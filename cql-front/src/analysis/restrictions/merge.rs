@@ -122,6 +122,14 @@ impl Restriction {
         matches!(self.kind, Kind::Contains { .. })
     }
 
+    /// The value of a plain `column = value`.
+    pub(super) fn plain_value(&self) -> Option<&Term> {
+        match &self.kind {
+            Kind::Equal(Value::One(term)) if !self.is_tuple => Some(term),
+            _ => None,
+        }
+    }
+
     fn restricts(&self, column: ColumnId) -> bool {
         self.columns.iter().any(|c| c.id == column)
     }

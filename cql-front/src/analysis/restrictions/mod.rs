@@ -38,11 +38,11 @@ use crate::error::Error;
 use crate::error::restriction::RestrictionError;
 use cassling_engine::row::clustering::{ClusteringKey, Slice};
 use cassling_engine::row::filter::RowFilter;
-use cassling_engine::row::key::DecoratedKey;
-use cassling_engine::row::query::{KeyRange, Partitions, RowSelection};
+use cassling_engine::row::query::{KeyRange, Keys, Names, Partitions, RowSelection};
 use cassling_engine::schema::{ColumnId, ColumnKind, Table};
 use merge::{Restriction, Set};
 use relation::Typing;
+use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
@@ -147,9 +147,9 @@ pub enum Target {
     /// Only static columns of the partitions.
     Static,
     /// These rows: every clustering column by = or IN.
-    Rows(Vec<ClusteringKey>),
+    Rows(Names),
     /// DELETE: these ranges (a clustering prefix, or slices).
-    Ranges(Vec<Slice>),
+    Ranges(SmallVec<[Slice; 1]>),
     /// DELETE: the whole partitions.
     Partition,
 }
@@ -159,7 +159,7 @@ impl Restrictions {
     ///
     /// # Errors
     /// Null, unset, empty or too long keys.
-    pub fn partition_keys(&self, env: &Env<'_>) -> Result<Vec<DecoratedKey>, Error> {
+    pub fn partition_keys(&self, env: &Env<'_>) -> Result<Keys, Error> {
         partition::keys(&self.table, &self.key, self.token.as_ref(), env)
     }
 
@@ -178,7 +178,7 @@ impl Restrictions {
             {
                 Target::Partition
             } else {
-                Target::Rows(vec![ClusteringKey::new(table, &[])])
+                Target::Rows(Names::from_buf([ClusteringKey::new(table, &[])]))
             });
         }
         if clustering::is_range(table, &self.clustering) {
@@ -207,7 +207,7 @@ impl Restrictions {
         match &self.token {
             None => Ok(Partitions::Range(KeyRange::default())),
             Some(token) => Ok(match partition::range(token, env)? {
-                None => Partitions::Keys(Vec::new()),
+                None => Partitions::Keys(Keys::new()),
                 Some(range) => Partitions::Range(range),
             }),
         }
@@ -220,7 +220,7 @@ impl Restrictions {
     /// As [`Restrictions::target`].
     pub fn rows(&self, env: &Env<'_>) -> Result<RowSelection, Error> {
         if self.setting.distinct {
-            return Ok(RowSelection::Slices(vec![Slice::all()]));
+            return Ok(RowSelection::Slices(SmallVec::from_buf([Slice::all()])));
         }
         if clustering::is_range(&self.table, &self.clustering) {
             return clustering::ranges(&self.table, &self.clustering, env)

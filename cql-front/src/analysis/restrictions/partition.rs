@@ -11,13 +11,13 @@
 //! range whose start lies past its end goes round the ring: Cassandra has two ways to read the same condition.
 
 use super::merge::{End, Kind, Restriction, Set, Value};
-use super::values::{Prefix, check_length, extend, slices};
+use super::values::{Bytes, Prefix, check_length, extend, single, slices};
 use crate::analysis::terms::{Bound, Env};
 use crate::error::Error;
 use crate::error::restriction::RestrictionError;
 use cassling_engine::ring::Token;
 use cassling_engine::row::key::DecoratedKey;
-use cassling_engine::row::query::KeyRange;
+use cassling_engine::row::query::{KeyRange, Keys};
 use cassling_engine::schema::{Column, Table};
 use cassling_engine::types::order;
 use std::cmp::Ordering;
@@ -28,12 +28,22 @@ pub(super) fn keys(
     restrictions: &Set,
     token: Option<&Restriction>,
     env: &Env<'_>,
-) -> Result<Vec<DecoratedKey>, Error> {
+) -> Result<Keys, Error> {
+    let span = restrictions.iter().next().map(|r| r.span);
+    let at_span = |e: RestrictionError| match span {
+        Some(span) => Error::at(e, span),
+        None => Error::new(e),
+    };
+    if token.is_none()
+        && let Some(values) = single(restrictions, env)?
+    {
+        return Ok(Keys::from_buf([key(&values).map_err(at_span)?]));
+    }
     let mut products: Vec<Prefix<'_>> = vec![Vec::new()];
     for restriction in restrictions.iter() {
         products = extend(products, restriction, env)?;
         if products.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Keys::new());
         }
     }
     if products.len() > 1 {
@@ -42,13 +52,9 @@ pub(super) fn keys(
         products.sort_by(|a, b| compare(columns, a, b));
         products.dedup_by(|b, a| compare(columns, a, b) == Ordering::Equal);
     }
-    let span = restrictions.iter().next().map(|r| r.span);
-    let mut keys = Vec::with_capacity(products.len());
+    let mut keys = Keys::with_capacity(products.len());
     for product in &products {
-        keys.push(key(product).map_err(|e| match span {
-            Some(span) => Error::at(e, span),
-            None => Error::new(e),
-        })?);
+        keys.push(key(product).map_err(at_span)?);
     }
     if let Some(token) = token {
         let ring = Ring::bind(token, env).map_err(|e| e.or_at(token.span))?;
@@ -66,7 +72,7 @@ fn compare(columns: &[Column], a: &Prefix<'_>, b: &Prefix<'_>) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-fn key(values: &Prefix<'_>) -> Result<DecoratedKey, RestrictionError> {
+fn key(values: &[Bytes<'_>]) -> Result<DecoratedKey, RestrictionError> {
     check_length(values)?;
     let key = DecoratedKey::from_components(&slices(values));
     if key.bytes.is_empty() {

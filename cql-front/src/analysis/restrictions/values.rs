@@ -1,11 +1,12 @@
 //! Values of restrictions once markers are bound, and the refusals of null and unset ones in keys (sheet A.2).
 
-use super::merge::{Alternatives, Kind, Restriction, Value};
+use super::merge::{Alternatives, Kind, Restriction, Set, Value};
 use crate::analysis::terms::{BindValue, Bound, Env};
 use crate::error::Error;
 use crate::error::restriction::RestrictionError;
 use crate::error::term::TermError;
 use cassling_engine::types::codec::{self, MarshalError};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// Wire bytes of one column's value.
@@ -13,6 +14,9 @@ pub(super) type Bytes<'v> = Cow<'v, [u8]>;
 
 /// A value for each of the first columns of a key.
 pub(super) type Prefix<'v> = Vec<Bytes<'v>>;
+
+/// The same for a key that is given whole by `=`.
+pub(super) type Single<'v> = SmallVec<[Bytes<'v>; 4]>;
 
 /// The components of a tuple, each present, null or unset.
 pub(super) type Components<'v> = Vec<Bound<'v>>;
@@ -94,13 +98,41 @@ fn bind_list<'v>(
 ) -> Result<&'v [u8], Error> {
     let column = || restriction.first().name.clone();
     let value = env.values.get(index).ok_or_else(|| Error::new(TermError::NoValue))?;
-    Err(Error::new(match (value, restriction.is_tuple) {
-        (BindValue::Bytes(bytes), _) => return Ok(bytes),
-        (BindValue::Null, true) => RestrictionError::NullTuples,
-        (BindValue::Null, false) => RestrictionError::NullValue(column()),
-        (BindValue::Unset, true) => RestrictionError::UnsetTuples(name.to_string()),
-        (BindValue::Unset, false) => RestrictionError::UnsetValue(column()),
+    if let Some(bytes) = value.bytes() {
+        return Ok(bytes);
+    }
+    Err(Error::new(match (*value == BindValue::Unset, restriction.is_tuple) {
+        (false, true) => RestrictionError::NullTuples,
+        (false, false) => RestrictionError::NullValue(column()),
+        (true, true) => RestrictionError::UnsetTuples(name.to_string()),
+        (true, false) => RestrictionError::UnsetValue(column()),
     }))
+}
+
+/// The values of a WHERE that says `column = value` of each of its columns and nothing else, as nearly all do; `None` of
+/// any other.
+pub(super) fn single<'v>(
+    restrictions: &'v Set,
+    env: &Env<'v>,
+) -> Result<Option<Single<'v>>, Error> {
+    if !restrictions.iter().all(|r| r.plain_value().is_some()) {
+        return Ok(None);
+    }
+    let mut values = Single::new();
+    for restriction in restrictions.iter() {
+        let Some(term) = restriction.plain_value() else { return Ok(None) };
+        let name = || restriction.first().name.clone();
+        values.push(match term.bind(env).map_err(|e| e.or_at(restriction.span))? {
+            Bound::Value(bytes) => bytes,
+            Bound::Unset => {
+                return Err(Error::at(RestrictionError::UnsetValue(name()), restriction.span));
+            }
+            Bound::Null => {
+                return Err(Error::at(RestrictionError::NullInCondition(name()), restriction.span));
+            }
+        });
+    }
+    Ok(Some(values))
 }
 
 /// Every prefix continued by every value that an `=` or IN gives: Cassandra's `MultiCBuilder`.
@@ -169,6 +201,6 @@ pub(super) fn check_length(values: &[Bytes<'_>]) -> Result<(), RestrictionError>
 }
 
 /// The values as plain slices.
-pub(super) fn slices<'a>(values: &'a [Bytes<'_>]) -> Vec<&'a [u8]> {
+pub(super) fn slices<'a>(values: &'a [Bytes<'_>]) -> SmallVec<[&'a [u8]; 4]> {
     values.iter().map(|v| v.as_ref()).collect()
 }

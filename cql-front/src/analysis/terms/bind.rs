@@ -53,18 +53,16 @@ impl Term {
 }
 
 /// A bound value, checked; a list, set or map is written anew as Cassandra does.
-fn bind_value<'v>(value: &'v BindValue, ty: &CqlType) -> Result<Bound<'v>, Error> {
-    let bytes = match value {
-        BindValue::Unset => return Ok(Bound::Unset),
-        BindValue::Null => return Ok(Bound::Null),
-        BindValue::Bytes(bytes) => bytes,
+fn bind_value<'v>(value: &'v BindValue<'v>, ty: &CqlType) -> Result<Bound<'v>, Error> {
+    let Some(bytes) = value.bytes() else {
+        return Ok(if *value == BindValue::Unset { Bound::Unset } else { Bound::Null });
     };
     codec::validate(ty, bytes).map_err(|e| Error::new(TermError::Value(e)))?;
     if !ty.is_collection() {
         return Ok(Bound::Value(Cow::Borrowed(bytes)));
     }
-    let plain = codec::normalise(ty, bytes.clone());
-    Ok(Bound::Value(if plain == *bytes { Cow::Borrowed(bytes) } else { Cow::Owned(plain) }))
+    let plain = codec::normalise(ty, bytes.to_vec());
+    Ok(Bound::Value(if plain == bytes { Cow::Borrowed(bytes) } else { Cow::Owned(plain) }))
 }
 
 /// The elements of a collection literal; `None` if one is unset: then the whole is.

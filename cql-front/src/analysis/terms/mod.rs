@@ -39,16 +39,63 @@ use fit::Check;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A value given for a marker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BindValue {
+/// A value given for a marker. What the caller holds is borrowed, a number is held here: binding allocates nothing.
+#[derive(Clone, Debug)]
+pub enum BindValue<'v> {
     /// No value at all: the column is left as it is.
     Unset,
     /// Null.
     Null,
     /// Wire bytes.
-    Bytes(Vec<u8>),
+    Bytes(Cow<'v, [u8]>),
+    /// Wire bytes of a number: the first `len` of `bytes`.
+    Number {
+        /// How many.
+        len: u8,
+        /// Themselves.
+        bytes: [u8; 8],
+    },
 }
+
+impl BindValue<'_> {
+    /// The wire bytes of a number.
+    /// Requires: there are at most eight.
+    pub fn number<const N: usize>(number: [u8; N]) -> BindValue<'static> {
+        let mut bytes = [0; 8];
+        bytes[..N].copy_from_slice(&number);
+        BindValue::Number { len: N as u8, bytes }
+    }
+
+    /// The wire bytes; `None` if it is null or unset.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            BindValue::Unset | BindValue::Null => None,
+            BindValue::Bytes(bytes) => Some(bytes),
+            BindValue::Number { len, bytes } => Some(&bytes[..usize::from(*len)]),
+        }
+    }
+
+    /// The same value, borrowing nothing.
+    pub fn into_owned(self) -> BindValue<'static> {
+        match self {
+            BindValue::Unset => BindValue::Unset,
+            BindValue::Null => BindValue::Null,
+            BindValue::Bytes(bytes) => BindValue::Bytes(Cow::Owned(bytes.into_owned())),
+            BindValue::Number { len, bytes } => BindValue::Number { len, bytes },
+        }
+    }
+}
+
+impl PartialEq for BindValue<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (BindValue::Unset, BindValue::Unset) | (BindValue::Null, BindValue::Null) => true,
+            (a, b) => a.bytes().is_some() && a.bytes() == b.bytes(),
+        }
+    }
+}
+
+impl Eq for BindValue<'_> {}
 
 /// What a term has become once values are bound: validated wire bytes, sets and maps sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +112,7 @@ pub enum Bound<'v> {
 #[derive(Clone, Copy, Debug)]
 pub struct Env<'v> {
     /// Values of the markers, as many as the plan has.
-    pub values: &'v [BindValue],
+    pub values: &'v [BindValue<'v>],
     /// Gives `now()`, `uuid()`, the current time.
     pub cluster: &'v Cluster,
 }
@@ -210,7 +257,7 @@ mod tests {
             ty: CqlType::Int,
         };
         let cluster = Cluster::build(ClusterConfig::default()).unwrap();
-        let values = [BindValue::Bytes(vec![0, 0, 0, 7])];
+        let values = [BindValue::Bytes(vec![0, 0, 0, 7].into())];
         for literal in ["7", "?"] {
             let term = prepare(&cx, &term(literal), &receiver).unwrap();
             let bound = term.bind(&Env { values: &values, cluster: &cluster }).unwrap();

@@ -10,6 +10,7 @@ use crate::error::modification::ModificationError as E;
 use crate::outcome::Outcome;
 use cassling_engine::error::WriteKind;
 use cassling_engine::ring::Consistency;
+use cassling_engine::row::mutation::Mutations;
 use cassling_engine::row::{Mutation, Row};
 use cassling_engine::schema::Table;
 use cassling_engine::types::quote_name;
@@ -31,7 +32,7 @@ pub async fn run_batch(plan: &BatchPlan, request: &Request<'_>) -> Result<Outcom
     let given = timestamp(plan.timestamp.as_ref(), &env)?;
     let default = given.unwrap_or_else(|| default_timestamp(request));
     let mut outcome = Outcome::default();
-    let mut all: Vec<Mutation> = Vec::new();
+    let mut all = Mutations::new();
     for member in &plan.members {
         for mutation in mutations(member, request, default, &mut outcome.cost).await? {
             join(&mut all, mutation);
@@ -65,7 +66,7 @@ pub async fn run_batch(plan: &BatchPlan, request: &Request<'_>) -> Result<Outcom
 }
 
 /// Adds a mutation, into the one of the same table and partition if there is one.
-fn join(all: &mut Vec<Mutation>, mutation: Mutation) {
+fn join(all: &mut Mutations, mutation: Mutation) {
     let same = |m: &&mut Mutation| m.table.id == mutation.table.id && m.key == mutation.key;
     match all.iter_mut().find(same) {
         Some(there) => there.absorb(mutation),

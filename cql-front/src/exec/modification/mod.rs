@@ -24,10 +24,11 @@ use cassling_engine::metrics::Cost;
 use cassling_engine::ring::Consistency;
 use cassling_engine::row::cell::Liveness;
 use cassling_engine::row::clustering::ClusteringKey;
-use cassling_engine::row::mutation::RangeDeletion;
+use cassling_engine::row::mutation::{Mutations, RangeDeletion};
 use cassling_engine::row::query::{Limits, Partitions, RowSelection};
 use cassling_engine::row::{DecoratedKey, DeletionTime, Mutation, ReadCommand, Row, RowBuilder};
 use operation::Writer;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use using::Times;
 
@@ -54,7 +55,7 @@ fn default_timestamp(request: &Request<'_>) -> i64 {
 
 async fn write(
     request: &Request<'_>,
-    mutations: Vec<Mutation>,
+    mutations: Mutations,
     kind: WriteKind,
     consistency: Consistency,
     outcome: &mut Outcome,
@@ -73,12 +74,12 @@ async fn mutations(
     request: &Request<'_>,
     default_timestamp: i64,
     cost: &mut Cost,
-) -> Result<Vec<Mutation>, Error> {
+) -> Result<Mutations, Error> {
     let env = Env { values: request.values, cluster: request.cluster };
     let keys = plan.restrictions.partition_keys(&env)?;
     let target = plan.restrictions.target(&env)?;
     let times = Times::of(plan, &env, default_timestamp)?;
-    let mut mutations = Vec::with_capacity(keys.len());
+    let mut mutations = Mutations::with_capacity(keys.len());
     for key in keys {
         let lists = read_lists(plan, request, &key, &target, cost).await?;
         let mut mutation = Mutation::new(Arc::clone(&plan.table), key);
@@ -208,11 +209,13 @@ async fn read_lists(
     }
     let rows = match target {
         Target::Rows(rows) => RowSelection::Names(rows.clone()),
-        Target::Static | Target::Ranges(_) | Target::Partition => RowSelection::Slices(Vec::new()),
+        Target::Static | Target::Ranges(_) | Target::Partition => {
+            RowSelection::Slices(SmallVec::new())
+        }
     };
     let command = ReadCommand {
         table: Arc::clone(&plan.table),
-        partitions: Partitions::Keys(vec![key.clone()]),
+        partitions: Partitions::Keys(SmallVec::from_buf([key.clone()])),
         rows,
         reversed: false,
         columns,

@@ -11,16 +11,18 @@
 
 use super::paging::{self, PagingState};
 use super::query::{Query, Reads};
-use super::row::{Evaluation, OutRow, RowView};
-use super::{Bounds, SortKey, sort_and_cut, sort_key};
+use super::row::{Evaluation, RowView};
+use super::{Bounds, SortKey, joined, sort_and_cut, sort_key};
 use crate::analysis::select::{Grouping, SelectPlan, Sort};
 use crate::analysis::selection::Aggregate;
 use crate::error::Error;
 use crate::functions::Accumulator;
+use crate::outcome::{RowBytes, Rows};
 use cassling_engine::row::key::DecoratedKey;
 use cassling_engine::row::query::Resume;
 use cassling_engine::row::{PartitionRows, Row};
 use cassling_engine::types::order;
+use std::borrow::Cow;
 
 /// Reads and groups; a page of groups at most.
 pub(super) async fn run(
@@ -30,7 +32,7 @@ pub(super) async fn run(
     evaluation: &Evaluation<'_>,
     bounds: Bounds,
     state: Option<PagingState>,
-) -> Result<(Vec<OutRow>, Option<PagingState>), Error> {
+) -> Result<(Rows, Option<PagingState>), Error> {
     let mut grouper = Grouper::new(plan, evaluation, bounds, state.as_ref())?;
     let page_rows = u64::from(bounds.read_rows.max(1));
     let per_partition = if plan.distinct { 1 } else { u64::MAX };
@@ -96,7 +98,7 @@ struct Grouper<'g> {
     /// Terms of GROUP BY's function.
     function: Option<Evaluation<'g>>,
     group: Option<Group>,
-    done: Vec<(SortKey, OutRow)>,
+    done: Vec<(SortKey, RowBytes)>,
     sort: Option<&'g Sort>,
     /// Groups after which the page is full.
     wanted: u64,
@@ -220,7 +222,9 @@ impl<'g> Grouper<'g> {
         let prefix = position[..position.len() - rest.len()].to_vec();
         let function = match (&grouping.function, &self.function, view.row) {
             (Some(function), Some(evaluation), Some(_)) => {
-                evaluation.row(&function.selection.selectors, view, &[])?.pop().flatten()
+                let selector = function.selection.selectors.last();
+                let value = selector.map(|it| evaluation.value(it, view, &[])).transpose()?;
+                value.flatten().map(Cow::into_owned)
             }
             _ => None,
         };
@@ -241,7 +245,8 @@ impl<'g> Grouper<'g> {
             }
             None => self.evaluation.view(&nobody, &components, None, None),
         };
-        let row = self.evaluation.row(&self.plan.selection.selectors, &view, &results)?;
+        let mut row = RowBytes::default();
+        self.evaluation.write(&self.plan.selection.selectors, &view, &results, &mut row)?;
         let key = self.sort.map_or(Vec::new(), |sort| sort_key(sort, &view));
         self.done.push((key, row));
         Ok(())
@@ -251,7 +256,7 @@ impl<'g> Grouper<'g> {
         mut self,
         query: &Query<'_>,
         stopped: bool,
-    ) -> Result<(Vec<OutRow>, Option<PagingState>), Error> {
+    ) -> Result<(Rows, Option<PagingState>), Error> {
         if !stopped {
             self.close()?;
         }
@@ -265,11 +270,10 @@ impl<'g> Grouper<'g> {
                 remaining_in_partition: self.left_in_partition,
             })
         });
-        let rows = match self.sort {
-            Some(sort) => sort_and_cut(sort, self.done, self.limit),
-            None => self.done.into_iter().map(|(_, row)| row).collect(),
-        };
-        Ok((rows, state))
+        if let Some(sort) = self.sort {
+            sort_and_cut(sort, &mut self.done, self.limit);
+        }
+        Ok((joined(self.plan, &self.done), state))
     }
 }
 

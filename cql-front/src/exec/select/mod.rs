@@ -26,14 +26,14 @@ use crate::ast::Feature;
 use crate::error::selection::SelectionError;
 use crate::error::session::SessionError;
 use crate::error::{Error, ErrorKind};
-use crate::outcome::{Outcome, OutcomeKind, Rows};
+use crate::outcome::{Outcome, OutcomeKind, RowBytes, Rows};
 use cassling_engine::ring::Consistency;
 use cassling_engine::row::PartitionRows;
 use cassling_engine::row::query::Limits;
 use cassling_engine::types::order;
 use paging::PagingState;
 use query::{Query, Reads};
-use row::{Evaluation, OutRow, RowView};
+use row::{Evaluation, RowView};
 use std::cmp::Ordering;
 
 /// Rows that an aggregate reads at once where the client names no page size (Cassandra's `DEFAULT_PAGE_SIZE`).
@@ -49,7 +49,7 @@ pub async fn run(plan: &SelectPlan, request: &Request<'_>) -> Result<Outcome, Er
     match answer(plan, request, &mut reads, &mut warnings).await {
         Ok(rows) => {
             let Reads { mut cost, warnings: from_replicas, trace } = reads;
-            cost.rows_returned = rows.rows.len() as u64;
+            cost.rows_returned = rows.len() as u64;
             warnings.extend(from_replicas);
             Ok(Outcome { kind: OutcomeKind::Rows(rows), warnings, cost, trace })
         }
@@ -95,15 +95,15 @@ async fn answer(
     };
     let read_rows = request.page_size.unwrap_or(INTERNAL_PAGE_ROWS);
     let bounds = Bounds { limit, per_partition, page_size, read_rows };
-    let (rows, paging_state) = if aggregates {
+    let (mut rows, paging_state) = if aggregates {
         groups::run(plan, &query, reads, &evaluation, bounds, state).await?
     } else if let Some(sort) = &plan.sort {
         (sorted(plan, query, reads, &evaluation, sort, bounds).await?, None)
     } else {
         page(plan, query, reads, &evaluation, bounds, state).await?
     };
-    let paging_state = paging_state.map(|state| state.encode(plan.table.id));
-    Ok(Rows { columns: plan.selection.columns.clone(), rows, paging_state })
+    rows.paging_state = paging_state.map(|state| state.encode(plan.table.id));
+    Ok(rows)
 }
 
 /// How much of an answer is asked for; `u64::MAX`: all.
@@ -189,15 +189,17 @@ async fn page(
     evaluation: &Evaluation<'_>,
     bounds: Bounds,
     state: Option<PagingState>,
-) -> Result<(Vec<OutRow>, Option<PagingState>), Error> {
+) -> Result<(Rows, Option<PagingState>), Error> {
     let remaining = state.as_ref().map_or(bounds.limit, |state| state.remaining);
     let wanted = bounds.page_rows(remaining);
     let resume = state.as_ref().map(|state| state.resume(state.remaining_in_partition));
     let limits = Limits { rows: wanted, per_partition: bounds.per_partition, resume };
     let (partitions, ends) = query.read_once(reads, limits).await?;
-    let mut rows = Vec::with_capacity(partitions.iter().map(|p| p.rows.len().max(1)).sum());
+    let mut rows = Rows::new(plan.selection.columns.clone());
+    let expected: usize = partitions.iter().map(|p| p.rows.len()).sum();
     each_row(plan, evaluation, &partitions, |view| {
-        rows.push(evaluation.row(&plan.selection.selectors, view, &[])?);
+        rows.push(|out| evaluation.write(&plan.selection.selectors, view, &[], out))?;
+        rows.reserve(expected);
         Ok(())
     })?;
     let counted = rows.len() as u64;
@@ -248,16 +250,18 @@ async fn sorted(
     evaluation: &Evaluation<'_>,
     sort: &Sort,
     bounds: Bounds,
-) -> Result<Vec<OutRow>, Error> {
+) -> Result<Rows, Error> {
     let limits = Limits { rows: u64::MAX, per_partition: bounds.per_partition, resume: None };
     let (partitions, _) = query.read_once(reads, limits).await?;
-    let mut rows: Vec<(SortKey, OutRow)> = Vec::new();
+    let mut rows: Vec<(SortKey, RowBytes)> = Vec::new();
     each_row(plan, evaluation, &partitions, |view| {
-        let row = evaluation.row(&plan.selection.selectors, view, &[])?;
+        let mut row = RowBytes::default();
+        evaluation.write(&plan.selection.selectors, view, &[], &mut row)?;
         rows.push((sort_key(sort, view), row));
         Ok(())
     })?;
-    Ok(sort_and_cut(sort, rows, bounds.limit))
+    sort_and_cut(sort, &mut rows, bounds.limit);
+    Ok(joined(plan, &rows))
 }
 
 /// The values that a row is sorted by; none of them on the row of a partition with only statics.
@@ -269,10 +273,16 @@ fn sort_key(sort: &Sort, view: &RowView<'_>) -> SortKey {
 }
 
 /// Sorts stably, so that ties keep the order of the keys, and keeps `limit` rows.
-fn sort_and_cut(sort: &Sort, mut rows: Vec<(SortKey, OutRow)>, limit: u64) -> Vec<OutRow> {
+fn sort_and_cut(sort: &Sort, rows: &mut Vec<(SortKey, RowBytes)>, limit: u64) {
     rows.sort_by(|(a, _), (b, _)| compare(sort, a, b));
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    rows.into_iter().take(limit).map(|(_, row)| row).collect()
+    rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+}
+
+/// Rows that were written one by one, as a result.
+fn joined(plan: &SelectPlan, written: &[(SortKey, RowBytes)]) -> Rows {
+    let mut rows = Rows::new(plan.selection.columns.clone());
+    written.iter().for_each(|(_, row)| rows.push_written(row));
+    rows
 }
 
 fn compare(sort: &Sort, a: &SortKey, b: &SortKey) -> Ordering {

@@ -12,13 +12,15 @@ use cassling_engine::metrics::Cost;
 use cassling_engine::ring::{Consistency, NodeId};
 use cassling_engine::row::query::{Limits, Partitions, ReadCommand, Resume, RowSelection};
 use cassling_engine::row::{DecoratedKey, PartitionRows, ReadResult};
+use cassling_engine::trace::Trace;
+use smallvec::SmallVec;
 
 /// What the reads of one SELECT have come to.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     pub(super) cost: Cost,
     pub(super) warnings: Vec<String>,
-    pub(super) trace: Vec<String>,
+    pub(super) trace: Trace,
 }
 
 /// A SELECT with bound values.
@@ -66,7 +68,7 @@ impl<'q> Query<'q> {
         // Clustering values are not looked at where no key is asked for.
         let asks_nothing = matches!(&partitions, Ok(Partitions::Keys(keys)) if keys.is_empty());
         let rows = if asks_nothing {
-            RowSelection::Names(Vec::new())
+            RowSelection::Names(SmallVec::new())
         } else {
             plan.restrictions.rows(env)?
         };
@@ -76,7 +78,7 @@ impl<'q> Query<'q> {
         };
         // A key as a whole is checked only once there are rows to read.
         let partitions = match partitions {
-            Err(_) if no_rows => Partitions::Keys(Vec::new()),
+            Err(_) if no_rows => Partitions::Keys(SmallVec::new()),
             partitions => partitions?,
         };
         let (key_count, last_key) = match &partitions {
@@ -172,7 +174,7 @@ impl Ends {
 
 impl Reads {
     /// Notes what a read came to and hands on what it found.
-    fn take(&mut self, (result, trace): (ReadResult, Vec<String>)) -> Vec<PartitionRows> {
+    fn take(&mut self, (result, trace): (ReadResult, Trace)) -> Vec<PartitionRows> {
         self.cost += &result.cost;
         self.warnings.extend(result.warnings);
         self.trace.extend(trace);

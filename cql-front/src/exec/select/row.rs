@@ -11,6 +11,7 @@ use crate::analysis::terms::{Bound, Env};
 use crate::ast::CellTime;
 use crate::error::Error;
 use crate::error::selection::SelectionError;
+use crate::outcome::RowBytes;
 use bytes::Bytes;
 use cassling_engine::row::clustering;
 use cassling_engine::row::key::DecoratedKey;
@@ -22,9 +23,6 @@ use std::cmp::Ordering;
 
 /// A value as wire bytes; `None` is null.
 pub(super) type Value<'r> = Option<Cow<'r, [u8]>>;
-
-/// A result row.
-pub(super) type OutRow = Vec<Option<Vec<u8>>>;
 
 /// A row that selectors are evaluated on.
 #[derive(Clone, Debug)]
@@ -101,15 +99,18 @@ impl<'e> Evaluation<'e> {
         RowView { key, static_row, row, components, clustering }
     }
 
-    /// Evaluates all selectors; `aggregates` holds the results of the aggregates.
-    pub(super) fn row(
+    /// Evaluates all selectors and writes what they give; `aggregates` holds the results of the aggregates.
+    pub(super) fn write(
         &self,
         selectors: &[Selector],
         view: &RowView<'_>,
         aggregates: &[Option<Vec<u8>>],
-    ) -> Result<OutRow, Error> {
-        let value = |selector| Ok(self.value(selector, view, aggregates)?.map(Cow::into_owned));
-        selectors.iter().map(value).collect()
+        out: &mut RowBytes,
+    ) -> Result<(), Error> {
+        for selector in selectors {
+            out.value(self.value(selector, view, aggregates)?.as_deref());
+        }
+        Ok(())
     }
 
     /// Evaluates one selector.
