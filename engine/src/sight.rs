@@ -8,6 +8,7 @@
 use crate::cluster::NodeHandle;
 use crate::error::Error;
 use crate::lsm::TableStore;
+use crate::lsm::dump::metadata::{MetadataOptions, metadata};
 use crate::lsm::dump::{self, DumpError, DumpOptions};
 use crate::lsm::sstable::SsTable;
 use crate::schema::Table;
@@ -42,6 +43,28 @@ impl NodeHandle {
         for sstable in sstables.iter().rev() {
             dump::dump(sstable, &table, now_seconds, options, out)?;
             out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// Writes what every SSTable of a table says of itself, oldest first (`sstablemetadata`).
+    ///
+    /// # Errors
+    /// As [`NodeHandle::dump`].
+    pub fn dump_metadata(
+        &self,
+        keyspace: &str,
+        table: &str,
+        options: &MetadataOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), DumpError> {
+        let now_seconds = self.inner().clock().now_seconds();
+        let found = self.with_store(keyspace, table, |table, store| {
+            (Arc::clone(table), store.view().sstables.clone())
+        });
+        let (table, sstables) = found?;
+        for sstable in sstables.iter().rev() {
+            metadata(sstable, &table, self.info().host_id, now_seconds, options, out)?;
         }
         Ok(())
     }

@@ -19,6 +19,8 @@
 //! without its last components) this one goes on.
 
 mod jackson;
+pub mod metadata;
+mod scan;
 
 use super::sstable::SsTable;
 use super::sstable::walk::{Content, Step, Walk};

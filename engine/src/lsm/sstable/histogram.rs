@@ -24,8 +24,8 @@ pub const SIZE_BUCKETS: usize = 155;
 /// Buckets of cells in a partition: up to about four thousand million.
 pub const CELL_BUCKETS: usize = 118;
 
-/// More than any histogram has.
-const OFFSETS_MAX: usize = 165;
+/// As many as any histogram has.
+pub const OFFSETS_MAX: usize = 165;
 
 /// The upper ends of the buckets: every histogram has the first so many.
 static OFFSETS: LazyLock<Vec<u64>> = LazyLock::new(|| {
@@ -64,8 +64,13 @@ impl EstimatedHistogram {
 
     /// Counts a value.
     pub fn add(&mut self, value: u64) {
+        self.add_times(value, 1);
+    }
+
+    /// Counts a value so many times.
+    pub fn add_times(&mut self, value: u64, times: u64) {
         let index = self.offsets().partition_point(|offset| *offset < value);
-        self.buckets[index] += 1;
+        self.buckets[index] += times;
     }
 
     /// Counts all that the other has counted. Requires: both have as many buckets.

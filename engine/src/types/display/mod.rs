@@ -12,10 +12,12 @@
 //!
 //! Not here: the table around the values, and text to value ([`super::text`]).
 
+mod class;
 mod cqlsh;
 mod json;
 mod literal;
 
+pub use class::class_name;
 pub use cqlsh::cqlsh;
 pub use json::{json, json_string, key_text};
 pub use literal::literal;
