@@ -1,24 +1,25 @@
 //! Every recorded answer of a real Cassandra, replayed in process (see `cassling_tests::replay`).
 
 use cassling_tests::replay::{
-    Difference, Replay, Verdict, known_differences, recording_cluster, recordings, replay,
+    Difference, Replay, Verdict, answers_dir, known_differences, recording_cluster, recordings,
+    replay, replay_answers,
 };
 use std::collections::BTreeMap;
 
 type Known = BTreeMap<(String, String), Difference>;
 
-/// Replays all recordings and holds the differences against `tests/differs.tsv`, both ways.
-fn hold(flush: bool) {
+/// Holds the differences of replays against `tests/differs.tsv`; `both_ways`: what is listed must differ.
+fn hold(names: &[String], replay: impl Fn(&str) -> Replay, both_ways: bool) {
     let mut known = known_differences();
     let mut wrong = Vec::new();
-    for name in recordings() {
-        let builder = recording_cluster();
-        let builder = if flush { builder.flush_after_write() } else { builder };
-        check(&replay(&name, builder), &mut known, &mut wrong);
+    for name in names {
+        check(&replay(name), &mut known, &mut wrong);
     }
-    let vanished =
-        known.keys().map(|(script, n)| format!("{script}:{n} is listed, it is the same"));
-    wrong.extend(vanished);
+    if both_ways {
+        let vanished =
+            known.keys().map(|(script, n)| format!("{script}:{n} is listed, it is the same"));
+        wrong.extend(vanished);
+    }
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -56,12 +57,21 @@ fn follows(replay: &Replay, number: usize, reason: &str) -> bool {
 
 #[test]
 fn recorded_answers() {
-    hold(false);
+    hold(&recordings(), |name| replay(name, recording_cluster()), true);
 }
 
 #[test]
 fn recorded_answers_with_a_flush_after_every_write() {
-    hold(true);
+    // With more flushes a file's place in the order of creation means another file.
+    let names_files = |name: &str| {
+        let path = answers_dir().join(format!("{name}.cql"));
+        std::fs::read_to_string(path)
+            .expect("a recording has its script")
+            .contains("@compact-files")
+    };
+    let names: Vec<String> = recordings().into_iter().filter(|name| !names_files(name)).collect();
+    let builder = || recording_cluster().flush_after_write();
+    hold(&names, |name| replay_answers(name, builder()), false);
 }
 
 /// The issue of this format: nothing that Cassandra parses may be a syntax error here.

@@ -58,7 +58,7 @@ fn assert_none(wrong: Vec<String>) {
 
 /// Layers from the bottom up, one slice a layer: the tables of engine/src/lib.rs and cql-front/src/lib.rs.
 const ENGINE: &[&[&str]] = &[
-    &["error", "metrics"],
+    &["error", "metrics", "trace"],
     &["sim"],
     &["types"],
     &["schema"],

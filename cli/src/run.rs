@@ -6,6 +6,7 @@ use cassling::script::run::{Event, nodes_wanted, with_nodes};
 use cassling::script::split::Statement;
 use cassling::script::{Answer, Runner, Script, ScriptError, table};
 use cassling::{Cluster, ClusterBuilder};
+use cassling_engine::node::background::BackgroundMode;
 use cassling_engine::settings;
 use clap::{Args, ValueEnum};
 use serde_json::{Value as Json, json};
@@ -135,7 +136,11 @@ fn read(file: &str) -> Result<Script, Stop> {
 }
 
 fn cluster(options: &Options, scripts: &[Script]) -> Result<Cluster, Stop> {
-    let mut builder = Cluster::builder().name(&options.cluster_name).seed(options.seed);
+    let mut builder = Cluster::builder()
+        .name(&options.cluster_name)
+        .seed(options.seed)
+        // As Cassandra does it, on the one thread there is: same seed, same files.
+        .background(BackgroundMode::Inline);
     let wanted = nodes_wanted(scripts)?;
     if let Some(nodes) = options.nodes {
         builder = builder.nodes(nodes);
@@ -179,7 +184,19 @@ impl<W: Write> Printer<W> {
         match event {
             Event::Said(text) if self.format == Format::Table => writeln!(self.out, "{text}"),
             Event::Said(_) => Ok(()),
+            Event::SsTables { table, count } => self.sstables(table, *count),
             Event::Answered(statement, answer) => self.answered(script, statement, answer),
+        }
+    }
+
+    fn sstables(&mut self, table: &str, count: usize) -> io::Result<()> {
+        match self.format {
+            Format::Table => writeln!(self.out, "sstables of {table}: {count}"),
+            Format::Json => {
+                self.objects.push(json!({"sstables": count}));
+                Ok(())
+            }
+            Format::Jsonl => writeln!(self.out, "{}", python_json(&json!({"sstables": count}))),
         }
     }
 

@@ -86,7 +86,7 @@ fn status_2_for_usage_files_and_directives() {
 fn directives_are_checked_before_anything_runs() {
     for (directive, reason) in [
         ("frobnicate", "unknown directive @frobnicate"),
-        ("compact t", "@compact is not supported yet"),
+        ("compact t u", "@compact takes one table or none, not 't u'"),
         ("page many", "@page takes a number of rows, not 'many'"),
     ] {
         let ran = run(&[], &format!("{TABLE}-- @{directive}\n"));

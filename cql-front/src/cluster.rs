@@ -8,8 +8,11 @@ use crate::parser;
 use crate::session::Session;
 use cassling_engine::cluster::{self as engine, ClusterConfig, Datacenter, NodeHandle};
 use cassling_engine::error::Error as EngineError;
+use cassling_engine::lsm::compaction::OverlappingTombstones;
+use cassling_engine::node::background::BackgroundMode;
 use cassling_engine::ring::NodeId;
 use cassling_engine::row::DecoratedKey;
+use cassling_engine::schema::Table;
 use cassling_engine::sim::clock::Clock;
 use std::sync::Arc;
 
@@ -97,6 +100,12 @@ impl ClusterBuilder {
         self
     }
 
+    /// Who compacts after a flush: nobody until told (the default), whoever flushed, or worker threads.
+    pub fn background(mut self, background: BackgroundMode) -> ClusterBuilder {
+        self.config.background = background;
+        self
+    }
+
     /// Builds the cluster and starts its nodes.
     ///
     /// # Errors
@@ -164,6 +173,12 @@ impl Cluster {
     /// # Errors
     /// If the keyspace or table is not there, or a disk is full.
     pub fn flush(&self, keyspace: Option<&str>, table: Option<&str>) -> Result<(), Error> {
+        self.check(keyspace, table)?;
+        Ok(self.engine.flush(keyspace, table)?)
+    }
+
+    /// Refuses a keyspace or table that is not there.
+    fn check(&self, keyspace: Option<&str>, table: Option<&str>) -> Result<(), Error> {
         let schema = self.engine.schema(NodeId(1));
         if let Some(keyspace) = keyspace {
             let found = schema.keyspace(keyspace);
@@ -172,7 +187,116 @@ impl Cluster {
                 return Err(SessionError::UnknownTable(table.to_string()).into());
             }
         }
-        Ok(self.engine.flush(keyspace, table)?)
+        Ok(())
+    }
+
+    fn table(&self, keyspace: &str, table: &str) -> Result<Arc<Table>, Error> {
+        let schema = self.engine.schema(NodeId(1));
+        let found = schema.table(keyspace, table).cloned();
+        found.ok_or_else(|| SessionError::UnknownTable(table.to_string()).into())
+    }
+
+    /// Compacts a table, all of a keyspace, or all, on every node (`nodetool compact`). What is in memtables stays there.
+    ///
+    /// ```
+    /// let cluster = cassling::Cluster::builder().build()?;
+    /// # let session = cluster.connect();
+    /// # session.execute("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}", ())?;
+    /// # session.execute("CREATE TABLE k.t (a int PRIMARY KEY)", ())?;
+    /// cluster.flush(Some("k"), Some("t"))?;
+    /// cluster.compact(Some("k"), Some("t"))?;
+    /// # Ok::<(), cassling::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the keyspace or table is not there, or a disk fails.
+    pub fn compact(&self, keyspace: Option<&str>, table: Option<&str>) -> Result<(), Error> {
+        self.compact_split(keyspace, table, false)
+    }
+
+    /// As [`Cluster::compact`]; with `split`, size-tiered tables come out as files of a half, a quarter and so on.
+    ///
+    /// # Errors
+    /// Those of [`Cluster::compact`].
+    pub fn compact_split(
+        &self,
+        keyspace: Option<&str>,
+        table: Option<&str>,
+        split: bool,
+    ) -> Result<(), Error> {
+        self.check(keyspace, table)?;
+        self.nodes().try_for_each(|node| Ok(node.compact(keyspace, table, split)?))
+    }
+
+    /// Compacts some SSTables of a table together, on every node: 1 is the oldest file.
+    ///
+    /// # Errors
+    /// If the table or a file is not there, or a disk fails.
+    pub fn compact_files(
+        &self,
+        keyspace: &str,
+        table: &str,
+        places: &[usize],
+    ) -> Result<(), Error> {
+        let table = self.table(keyspace, table)?;
+        self.nodes().try_for_each(|node| Ok(node.inner().compact_files(&table, places)?))
+    }
+
+    /// Drops from each SSTable what deletions in others hide, on every node (`nodetool garbagecollect`).
+    ///
+    /// # Errors
+    /// If the keyspace or table is not there, or a disk fails.
+    pub fn garbage_collect(
+        &self,
+        keyspace: Option<&str>,
+        table: Option<&str>,
+        granularity: OverlappingTombstones,
+    ) -> Result<(), Error> {
+        self.check(keyspace, table)?;
+        self.nodes().try_for_each(|node| Ok(node.garbage_collect(keyspace, table, granularity)?))
+    }
+
+    /// Throws the deletions of some partitions away whatever gc_grace says, on every node (`nodetool forcecompact`). A
+    /// key is a literal or word for each component.
+    ///
+    /// # Errors
+    /// If the table is not there, a key does not fit it, or a disk fails.
+    pub fn force_compact(
+        &self,
+        keyspace: &str,
+        table: &str,
+        keys: &[Vec<String>],
+    ) -> Result<(), Error> {
+        let found = self.table(keyspace, table)?;
+        let keys = keys.iter().map(|key| self.key(&found, key));
+        let keys = keys.collect::<Result<Vec<_>, Error>>()?;
+        self.nodes().try_for_each(|node| Ok(node.inner().force_compact(&found, &keys)?))
+    }
+
+    /// Switches automatic compaction on or off, on every node (`nodetool enableautocompaction`).
+    ///
+    /// # Errors
+    /// If the keyspace or table is not there.
+    pub fn set_auto_compaction(
+        &self,
+        keyspace: Option<&str>,
+        table: Option<&str>,
+        on: bool,
+    ) -> Result<(), Error> {
+        self.check(keyspace, table)?;
+        self.nodes().try_for_each(|node| Ok(node.set_auto_compaction(keyspace, table, on)?))
+    }
+
+    /// Number of SSTables of a table on a node, once no worker compacts.
+    ///
+    /// # Errors
+    /// If the table or the node is not there.
+    pub fn sstables(&self, node: NodeId, keyspace: &str, table: &str) -> Result<usize, Error> {
+        let table = self.table(keyspace, table)?;
+        self.engine.wait_for_workers();
+        let node = self.engine.node(node)?;
+        let view = node.inner().view();
+        Ok(node.inner().store(&view, &table)?.view().sstables.len())
     }
 
     /// The nodes that hold a partition, in order of preference (`nodetool getendpoints`). The components of the key are
@@ -186,29 +310,32 @@ impl Cluster {
         table: &str,
         key: &[String],
     ) -> Result<Vec<NodeId>, Error> {
+        let found = self.table(keyspace, table)?;
+        Ok(self.engine.replicas(keyspace, &self.key(&found, key)?)?)
+    }
+
+    /// The partition key that literals or bare words spell.
+    fn key(&self, table: &Table, key: &[String]) -> Result<DecoratedKey, Error> {
         let schema = self.engine.schema(NodeId(1));
-        let found = schema
-            .table(keyspace, table)
-            .ok_or_else(|| SessionError::UnknownTable(table.to_string()))?;
-        let columns = found.partition_key();
+        let columns = table.partition_key();
         if columns.len() != key.len() {
             let reason = format!("the key has {} components, not {}", columns.len(), key.len());
             let column = "partition key".to_string();
             return Err(SessionError::RowType { column, reason }.into());
         }
-        let cx = Context::new(&schema, Some(keyspace), 0, &self.datacenters, 0);
+        let cx = Context::new(&schema, Some(&table.keyspace), 0, &self.datacenters, 0);
         let mut components = Vec::new();
         for (column, literal) in columns.iter().zip(key) {
             let receiver = Receiver {
-                keyspace: keyspace.to_string(),
-                table: table.to_string(),
+                keyspace: table.keyspace.clone(),
+                table: table.name.clone(),
                 name: column.name.clone(),
                 ty: column.ty.clone(),
             };
             components.push(self.literal(&cx, literal, &receiver)?);
         }
         let components: Vec<&[u8]> = components.iter().map(Vec::as_slice).collect();
-        Ok(self.engine.replicas(keyspace, &DecoratedKey::from_components(&components))?)
+        Ok(DecoratedKey::from_components(&components))
     }
 
     /// The value of a literal; a word that is none is taken for a text.

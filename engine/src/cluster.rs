@@ -15,7 +15,11 @@
 
 use crate::coordinator::{Coordinator, read, write};
 use crate::error::{Error, WriteKind};
+use crate::lsm::compaction::OverlappingTombstones;
 use crate::metrics::Cost;
+use crate::node::background::BackgroundMode;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::node::background::Workers;
 use crate::node::{Message, Node, PlacedSchema, Reply, system};
 use crate::ring::topology::{NodeInfo, random_uuid};
 use crate::ring::{Consistency, NodeId, Topology, replication};
@@ -54,6 +58,8 @@ pub struct ClusterConfig {
     pub parallel: bool,
     /// Flush all tables after every write: what a test uses to see that nothing changes by it.
     pub flush_after_write: bool,
+    /// Who compacts after a flush.
+    pub background: BackgroundMode,
     /// The clock runs with the system's, plus an offset that can be moved, instead of standing at the virtual epoch.
     pub system_time: bool,
     /// Settings of cassandra.yaml.
@@ -81,6 +87,7 @@ impl Default for ClusterConfig {
             seed: 0,
             parallel: false,
             flush_after_write: false,
+            background: BackgroundMode::Held,
             system_time: false,
             settings: Settings::default(),
         }
@@ -94,6 +101,9 @@ pub struct Cluster {
 }
 
 struct World {
+    /// First, so that they have ended before the rest goes.
+    #[cfg(not(target_arch = "wasm32"))]
+    workers: Option<Workers>,
     config: ClusterConfig,
     clock: Clock,
     topology: Arc<Topology>,
@@ -145,10 +155,16 @@ impl Cluster {
             let disk = Arc::new(MemoryDisk::default());
             let (topology, schema) = (Arc::clone(&topology), Arc::clone(&schema));
             let (clock, settings) = (clock.clone(), Arc::clone(&settings));
-            Arc::new(Node::new(id, &config.name, topology, schema, clock, disk, settings))
+            let chance = rng.fork(&format!("compactions of {id}"));
+            let node = Node::new(id, &config.name, topology, schema, clock, disk, settings);
+            Arc::new(node.with_background(config.background, chance))
         };
-        let nodes = topology.nodes.iter().map(|info| node(info.id)).collect();
+        let nodes: Vec<Arc<Node>> = topology.nodes.iter().map(|info| node(info.id)).collect();
+        #[cfg(not(target_arch = "wasm32"))]
+        let workers = workers(&config, &nodes)?;
         let world = World {
+            #[cfg(not(target_arch = "wasm32"))]
+            workers,
             clock,
             nodes,
             network: Network::new(),
@@ -360,9 +376,24 @@ impl Cluster {
         self.world.executor.run(request).expect(READY)
     }
 
-    /// Drives every queued request as far as it goes.
+    /// Drives every queued request as far as it goes, and compacts until no table wants more. With worker threads it
+    /// waits for them.
     pub fn run_until_idle(&self) {
         self.world.executor.drive();
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(workers) = &self.world.workers {
+            workers.wait_until_idle();
+            return;
+        }
+        self.world.nodes.iter().filter(|node| node.is_up()).for_each(|n| n.compact_until_idle());
+    }
+
+    /// Waits until no worker thread compacts; nothing to wait for without them.
+    pub fn wait_for_workers(&self) {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(workers) = &self.world.workers {
+            workers.wait_until_idle();
+        }
     }
 
     /// The clock.
@@ -471,6 +502,45 @@ impl NodeHandle {
         flush_node(&self.node, keyspace, table)
     }
 
+    /// Compacts tables whole, as [`NodeHandle::flush`] picks them (`nodetool compact`; `split`: with `-s`). Memtables stay.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn compact(
+        &self,
+        keyspace: Option<&str>,
+        table: Option<&str>,
+        split: bool,
+    ) -> Result<(), Error> {
+        self.node.compact(|t| is_wanted(t, keyspace, table), split)
+    }
+
+    /// Drops from each SSTable what deletions in others hide (`nodetool garbagecollect`).
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn garbage_collect(
+        &self,
+        keyspace: Option<&str>,
+        table: Option<&str>,
+        overlapping: OverlappingTombstones,
+    ) -> Result<(), Error> {
+        self.node.garbage_collect(|t| is_wanted(t, keyspace, table), overlapping)
+    }
+
+    /// Switches automatic compaction on or off (`nodetool enableautocompaction`).
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn set_auto_compaction(
+        &self,
+        keyspace: Option<&str>,
+        table: Option<&str>,
+        on: bool,
+    ) -> Result<(), Error> {
+        self.node.set_auto_compaction(|t| is_wanted(t, keyspace, table), on)
+    }
+
     /// Its address, data centre, rack and tokens.
     pub fn info(&self) -> &NodeInfo {
         self.cluster.topology().node(self.id()).expect("a node is in its topology")
@@ -488,9 +558,20 @@ impl NodeHandle {
 }
 
 fn flush_node(node: &Node, keyspace: Option<&str>, table: Option<&str>) -> Result<(), Error> {
-    node.flush(|t: &Table| {
-        keyspace.is_none_or(|k| k == t.keyspace) && table.is_none_or(|name| name == t.name)
-    })
+    node.flush(|t| is_wanted(t, keyspace, table))
+}
+
+fn is_wanted(table: &Table, keyspace: Option<&str>, name: Option<&str>) -> bool {
+    keyspace.is_none_or(|k| k == table.keyspace) && name.is_none_or(|name| name == table.name)
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn workers(config: &ClusterConfig, nodes: &[Arc<Node>]) -> Result<Option<Workers>, Error> {
+    let BackgroundMode::Threads(count) = config.background else { return Ok(None) };
+    let workers = Workers::start(count)
+        .map_err(|error| Error::Invalid(format!("no thread for compactions: {error}")))?;
+    nodes.iter().for_each(|node| node.work_by(workers.queue()));
+    Ok(Some(workers))
 }
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -8,6 +8,7 @@ use cassling::Cluster;
 use cassling::script::expect::{self, Expectation};
 use cassling::script::run::{Event, nodes_wanted, with_nodes};
 use cassling::script::{Item, Runner, Script};
+use cassling_engine::node::background::BackgroundMode;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +59,11 @@ pub fn run(script: &Script, flush_after_write: bool) -> Vec<String> {
         Err(error) => return vec![error.to_string()],
     };
     let builder = Cluster::builder().name("oracle");
+    // As `cassling run` has it. With a flush after each write that would be a compaction after every third.
+    let builder = match flush_after_write {
+        true => builder,
+        false => builder.background(BackgroundMode::Inline),
+    };
     let builder = match &wanted {
         Some(wanted) => with_nodes(builder, wanted),
         None => builder,

@@ -1,5 +1,6 @@
 //! Directives: lines `-- @NAME WORDS` that steer what follows them.
 
+use super::nodetool::Nodetool;
 use crate::analysis::terms::BindValue;
 use cassling_engine::ring::Consistency;
 use cassling_engine::settings::{self, Settings};
@@ -28,8 +29,19 @@ pub enum Directive {
     Prepare(bool),
     /// `@flush [TABLE]`: memtables of the current keyspace become SSTables.
     Flush(Option<String>),
-    /// `@nodetool WORDS`: `flush [KEYSPACE [TABLE ...]]`.
-    NodetoolFlush(Vec<String>),
+    /// `@nodetool WORDS`.
+    Nodetool(Nodetool),
+    /// `@compact [TABLE]`: the table, or all of the current keyspace, as one.
+    Compact(Option<String>),
+    /// `@compact-files TABLE 1 [3 ...]`: these SSTables of the table; 1 is the oldest file.
+    CompactFiles {
+        /// Table of the current keyspace.
+        table: String,
+        /// Places in the order of creation, from 1.
+        places: Vec<usize>,
+    },
+    /// `@sstables TABLE`: prints the number of the table's SSTables.
+    SsTables(String),
     /// `@sleep SECONDS`, `@advance 11d`: the clock moves.
     Advance(Duration),
     /// `@nodes N [per DC ...]`: the cluster's nodes; read before anything runs.
@@ -66,14 +78,11 @@ pub enum Directive {
     },
 }
 
-/// Directives of the format whose part is not built yet.
-const NOT_YET: &[&str] = &["compact", "compact-files", "sstables"];
-
 impl Directive {
     /// Reads what follows `-- @`.
     ///
     /// # Errors
-    /// An unknown name, a malformed value, or a part that is not built yet.
+    /// An unknown name or a malformed value.
     pub fn parse(text: &str) -> Result<Directive, String> {
         let (name, value) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         let value = value.trim();
@@ -118,14 +127,25 @@ impl Directive {
                 [table] => Ok(Directive::Flush(Some(table.clone()))),
                 _ => Err(malformed("one table or none")),
             },
-            "nodetool" => match words().split_first() {
-                Some((command, rest)) if command == "flush" => {
-                    Ok(Directive::NodetoolFlush(rest.to_vec()))
-                }
-                Some((command, _)) => {
-                    Err(format!("@nodetool {command} is not supported yet; it knows: flush"))
-                }
-                None => Err(malformed("a command")),
+            "nodetool" => Nodetool::parse(&words()).map(Directive::Nodetool),
+            "compact" => match words().as_slice() {
+                [] => Ok(Directive::Compact(None)),
+                [table] => Ok(Directive::Compact(Some(table.clone()))),
+                _ => Err(malformed("one table or none")),
+            },
+            "compact-files" => match words().split_first() {
+                Some((table, places)) if !places.is_empty() => Ok(Directive::CompactFiles {
+                    table: table.clone(),
+                    places: places
+                        .iter()
+                        .map(|place| number(place, "TABLE and numbers from 1"))
+                        .collect::<Result<_, _>>()?,
+                }),
+                _ => Err(malformed("TABLE 1 [3 ...]")),
+            },
+            "sstables" => match words().as_slice() {
+                [table] => Ok(Directive::SsTables(table.clone())),
+                _ => Err(malformed("one table")),
             },
             "sleep" => value
                 .parse::<f64>()
@@ -157,7 +177,6 @@ impl Directive {
                 }
                 _ => Err(malformed("TABLE KEY")),
             },
-            _ if NOT_YET.contains(&name) => Err(format!("@{name} is not supported yet")),
             _ => Err(format!("unknown directive @{name}")),
         }
     }
@@ -247,8 +266,10 @@ mod tests {
     fn malformed_ones_say_what_is_expected() {
         for (text, part) in [
             ("frobnicate", "unknown directive @frobnicate"),
-            ("compact t", "@compact is not supported yet"),
-            ("nodetool repair", "@nodetool repair is not supported yet"),
+            ("compact t u", "one table or none"),
+            ("compact-files t", "TABLE 1 [3 ...]"),
+            ("sstables", "one table"),
+            ("nodetool repair", "@nodetool repair is not supported"),
             ("advance 3", "a number and one of s, m, h, d"),
             ("page many", "a number of rows"),
             ("bind [1]", "hex texts"),

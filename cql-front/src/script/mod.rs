@@ -18,6 +18,7 @@
 pub mod answer;
 pub mod directive;
 pub mod expect;
+pub mod nodetool;
 pub mod run;
 pub mod split;
 pub mod table;

@@ -23,6 +23,13 @@ pub enum Event<'s> {
     Answered(&'s Statement, Box<Answer>),
     /// Something a directive prints.
     Said(String),
+    /// `@sstables`: the number of a table's SSTables, on the node that coordinates.
+    SsTables {
+        /// Table.
+        table: String,
+        /// Number.
+        count: usize,
+    },
 }
 
 /// Runs scripts one after another on the same cluster and session. Directives end with their script.
@@ -117,8 +124,8 @@ impl Runner {
                         line: *line,
                         reason,
                     })?;
-                    if let Some(text) = said {
-                        on(Event::Said(text));
+                    if let Some(said) = said {
+                        on(said);
                     }
                 }
                 Item::Statement(statement) => {
@@ -131,7 +138,7 @@ impl Runner {
     }
 
     /// Carries out a directive; gives what it prints.
-    fn steer(&mut self, directive: &Directive) -> Result<Option<String>, String> {
+    fn steer<'s>(&mut self, directive: &'s Directive) -> Result<Option<Event<'s>>, String> {
         let cluster = self.session.cluster().clone();
         let node_of = |number: usize| {
             cluster.node(number).ok_or_else(|| format!("there is no node {number}"))
@@ -151,15 +158,23 @@ impl Runner {
                 let keyspace = self.session.keyspace();
                 cluster.flush(keyspace.as_deref(), table.as_deref()).map_err(|e| e.to_string())?;
             }
-            Directive::NodetoolFlush(words) => match words.as_slice() {
-                [] => cluster.flush(None, None).map_err(|e| e.to_string())?,
-                [keyspace] => cluster.flush(Some(keyspace), None).map_err(|e| e.to_string())?,
-                [keyspace, tables @ ..] => {
-                    for table in tables {
-                        cluster.flush(Some(keyspace), Some(table)).map_err(|e| e.to_string())?;
-                    }
-                }
-            },
+            Directive::Nodetool(command) => command.run(&cluster).map_err(|e| e.to_string())?,
+            Directive::Compact(table) => {
+                let keyspace = self.session.keyspace();
+                let compacted = cluster.compact(keyspace.as_deref(), table.as_deref());
+                compacted.map_err(|e| e.to_string())?;
+            }
+            Directive::CompactFiles { table, places } => {
+                let keyspace = self.session.keyspace().ok_or("@compact-files needs a keyspace")?;
+                let compacted = cluster.compact_files(&keyspace, table, places);
+                compacted.map_err(|e| e.to_string())?;
+            }
+            Directive::SsTables(table) => {
+                let keyspace = self.session.keyspace().ok_or("@sstables needs a keyspace")?;
+                let node = self.session.coordinator();
+                let count = cluster.sstables(node, &keyspace, table).map_err(|e| e.to_string())?;
+                return Ok(Some(Event::SsTables { table: table.clone(), count }));
+            }
             Directive::Advance(by) => cluster.clock().advance(*by),
             // Read by `nodes_wanted` before the cluster was built.
             Directive::Nodes { .. } => {}
@@ -171,7 +186,9 @@ impl Runner {
             Directive::Set { key, value } => cluster.set(key, value).map_err(|e| e.to_string())?,
             // There are no hints yet, so both settings mean the same.
             Directive::Hints(_) => {}
-            Directive::Replicas { table, key } => return self.replicas(table, key).map(Some),
+            Directive::Replicas { table, key } => {
+                return self.replicas(table, key).map(|text| Some(Event::Said(text)));
+            }
         }
         Ok(None)
     }

@@ -95,6 +95,11 @@ impl Session {
         self.inner.settings.lock().keyspace.clone()
     }
 
+    /// The node that coordinates.
+    pub fn coordinator(&self) -> NodeId {
+        self.inner.settings.lock().coordinator
+    }
+
     /// Makes another node the coordinator of what follows. Nodes count from 1.
     pub fn set_coordinator(&self, node: NodeId) {
         self.inner.settings.lock().coordinator = node;

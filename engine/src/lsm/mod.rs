@@ -8,8 +8,9 @@
 //! All sources of a table are one immutable [`View`], swapped as a whole: a reader keeps the one it began with and
 //! holds no lock while it reads. A write holds the view's read lock while it is put into the memtable, and a flush
 //! takes the write lock to put an empty memtable in its place: so no write reaches a memtable that is being written
-//! out. Not here: the commit log, which is the node's, and compaction.
+//! out. [`compaction`] puts other files in place of some in the same way. Not here: the commit log, which is the node's.
 
+pub mod compaction;
 pub mod dump;
 pub mod memtable;
 mod names;
@@ -24,14 +25,16 @@ use crate::row::{Bound, DeletionTime, Mutation, PartitionRows, ReadCommand};
 use crate::schema::Table;
 use crate::sim::clock::Clock;
 use crate::sim::disk::Disk;
+use crate::sim::rng::Rng;
 use crate::trace::Trace;
+use compaction::CompactionState;
 use memtable::Memtable;
 use memtable::partition::State;
 use memtable::source::MemtableSource;
 use parking_lot::{Mutex, RwLock};
 use sstable::{SsTable, SsTableWriter, WriteOptions};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 pub use view::View;
 
 /// One table on one node. Any thread may use it.
@@ -49,6 +52,9 @@ pub struct TableStore {
     /// Set by tests: instead of what the table says.
     block_bytes: Option<usize>,
     memtables_bytes_max: usize,
+    compaction: CompactionState,
+    /// An SSTable was flushed since [`TableStore::take_flushed`] was asked.
+    flushed: AtomicBool,
 }
 
 /// Live data of one replica.
@@ -84,7 +90,10 @@ const MEMTABLES_BYTES_MAX: usize = 512 << 20;
 impl TableStore {
     /// An empty table whose files are named `prefix` and a number.
     pub fn new(table: Arc<Table>, disk: Arc<dyn Disk>, prefix: String) -> TableStore {
+        let ids = Rng::new(0).fork(&prefix);
         TableStore {
+            compaction: CompactionState::new(&table, ids),
+            flushed: AtomicBool::new(false),
             table: RwLock::new(table),
             disk,
             prefix,
@@ -122,6 +131,12 @@ impl TableStore {
         self
     }
 
+    /// The same with numbers of compactions drawn from `ids`.
+    pub fn with_compaction_ids(mut self, ids: Rng) -> TableStore {
+        self.compaction = CompactionState::new(&self.table(), ids);
+        self
+    }
+
     /// The table as this store knows it.
     pub fn table(&self) -> Arc<Table> {
         self.table.read().clone()
@@ -129,6 +144,7 @@ impl TableStore {
 
     /// Takes over the altered table.
     pub fn set_table(&self, table: Arc<Table>) {
+        self.compaction.set_table(&table);
         *self.table.write() = table;
     }
 
@@ -173,10 +189,18 @@ impl TableStore {
             let mut next = View::clone(&view);
             next.memtables.pop();
             if let Some(sstable) = written {
+                self.compaction.see_flush(sstable.size_bytes());
+                self.flushed.store(true, Relaxed);
                 next.sstables.insert(0, Arc::new(sstable));
             }
             *view = Arc::new(next);
         }
+    }
+
+    /// Whether an SSTable was flushed since this was asked last, a write at its limit of memory included.
+    #[inline]
+    pub(crate) fn take_flushed(&self) -> bool {
+        self.flushed.load(Relaxed) && self.flushed.swap(false, Relaxed)
     }
 
     /// Puts an empty memtable in front, unless the one there is.
@@ -190,9 +214,7 @@ impl TableStore {
     }
 
     fn write(&self, memtable: &Memtable) -> Result<Option<SsTable>, Error> {
-        let number = self.next_file.fetch_add(1, Relaxed);
-        let name = format!("{}{number}.sst", self.prefix);
-        let mut writer = SsTableWriter::new(self.disk.clone(), name, self.write_options())?;
+        let mut writer = self.new_writer(0)?;
         match write_partitions(memtable, &mut writer) {
             Ok(()) => writer.finish(),
             Err(error) => {
@@ -200,6 +222,48 @@ impl TableStore {
                 Err(error)
             }
         }
+    }
+
+    /// Begins the next file, for a level of [`compaction`] (0 for a flush).
+    fn new_writer(&self, level: u32) -> Result<SsTableWriter, Error> {
+        let number = self.next_file.fetch_add(1, Relaxed);
+        let name = format!("{}{number}.sst", self.prefix);
+        let options = WriteOptions { level, ..self.write_options() };
+        SsTableWriter::new(self.disk.clone(), name, options)
+    }
+
+    /// The number of a file of this store: later files have greater ones.
+    fn file_number(&self, sstable: &SsTable) -> u64 {
+        self.number_of_name(sstable.name())
+    }
+
+    fn number_of_name(&self, name: &str) -> u64 {
+        let number = name.strip_prefix(&self.prefix).and_then(|rest| rest.strip_suffix(".sst"));
+        number.and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
+
+    /// Puts `added` in the place of `removed`, which is that of the oldest of them: readers that have begun keep what
+    /// they see, and the files go with the last of them. If one of `removed` is gone already (the table was truncated),
+    /// nothing is put in place and the new files go.
+    ///
+    /// # Errors
+    /// None yet; a manifest may add some.
+    pub fn replace(&self, removed: &[Arc<SsTable>], added: Vec<SsTable>) -> Result<(), Error> {
+        let _one = self.changing.lock();
+        let mut view = self.view.write();
+        let place = |old: &Arc<SsTable>| view.sstables.iter().position(|t| Arc::ptr_eq(t, old));
+        let places: Option<Vec<usize>> = removed.iter().map(place).collect();
+        let Some(places) = places else {
+            added.iter().for_each(SsTable::mark_obsolete);
+            return Ok(());
+        };
+        let oldest = places.iter().max().map_or(0, |oldest| oldest + 1 - removed.len());
+        let mut next = View::clone(&view);
+        next.sstables.retain(|t| !removed.iter().any(|old| Arc::ptr_eq(t, old)));
+        next.sstables.splice(oldest..oldest, added.into_iter().map(Arc::new));
+        *view = Arc::new(next);
+        removed.iter().for_each(|old| old.mark_obsolete());
+        Ok(())
     }
 
     /// Forgets all data; files go when their last reader is done.

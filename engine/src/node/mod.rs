@@ -14,6 +14,9 @@
 //! apply under one guard, in [`replica::apply`]); the manifest that names a node's files is written where
 //! [`Node::set_schema`] makes and drops stores. A stopped node keeps its memtables, as after an orderly drain.
 
+pub mod background;
+mod compaction;
+pub mod events;
 pub mod message;
 pub mod replica;
 pub mod system;
@@ -28,10 +31,17 @@ use crate::schema::{Replication, Schema, Table, TableId};
 use crate::settings::Settings;
 use crate::sim::clock::Clock;
 use crate::sim::disk::Disk;
+use crate::sim::rng::Rng;
 use arc_swap::{ArcSwap, Guard};
+use background::BackgroundMode;
+#[cfg(not(target_arch = "wasm32"))]
+use background::Queue;
+use events::{Event, Events};
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::fmt;
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -117,6 +127,13 @@ pub struct Node {
     up: AtomicBool,
     view: ArcSwap<View>,
     system_rows: system_rows::Cache,
+    background: BackgroundMode,
+    /// Where work for the cluster's threads goes, with the node itself.
+    #[cfg(not(target_arch = "wasm32"))]
+    queue: OnceLock<(Arc<Queue>, Weak<Node>)>,
+    events: Events,
+    /// Where numbers of compactions come from.
+    chance: Rng,
 }
 
 impl fmt::Debug for Node {
@@ -152,9 +169,32 @@ impl Node {
             up: AtomicBool::new(true),
             view: ArcSwap::from_pointee(View { placed: Arc::clone(&schema), settings, stores }),
             system_rows: system_rows::Cache::default(),
+            background: BackgroundMode::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            queue: OnceLock::new(),
+            events: Events::default(),
+            chance: Rng::new(0),
         };
         node.set_schema(schema);
         node
+    }
+
+    /// The same with compaction after flushes, and numbers of compactions from `chance`.
+    pub fn with_background(mut self, background: BackgroundMode, chance: Rng) -> Node {
+        (self.background, self.chance) = (background, chance);
+        self
+    }
+
+    /// Has work done by the threads behind `queue`.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn work_by(self: &Arc<Node>, queue: &Arc<Queue>) {
+        // A second call changes nothing: a node belongs to one cluster.
+        let _ = self.queue.set((Arc::clone(queue), Arc::downgrade(self)));
+    }
+
+    /// What happened here that no request was told of, oldest first.
+    pub fn events(&self) -> Vec<Event> {
+        self.events.all()
     }
 
     /// Its number.
@@ -244,6 +284,7 @@ impl Node {
             let prefix = format!("{}-{}", table.name, table.id.0.simple());
             TableStore::new(Arc::clone(&table), Arc::clone(&self.disk), prefix)
                 .with_clock(self.clock.clone())
+                .with_compaction_ids(self.chance.fork(&table.id.0.to_string()))
         }))
     }
 
@@ -257,9 +298,17 @@ impl Node {
         for table in keyspaces.flat_map(|k| k.tables.values()).filter(|t| wanted(t)) {
             if let Some(store) = view.stores.get(&table.id).and_then(|entry| entry.store.get()) {
                 store.flush()?;
+                self.after_flush(table.id, store);
             }
         }
         Ok(())
+    }
+
+    /// Has the table looked at if something was flushed.
+    fn after_flush(&self, table: TableId, store: &TableStore) {
+        if store.take_flushed() {
+            self.wants_look(table, store);
+        }
     }
 
     /// Answers a message; `None` if the node is down.

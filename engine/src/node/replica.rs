@@ -24,7 +24,11 @@ pub fn handle(node: &Node, message: &Message) -> Reply {
 /// # Errors
 /// The table is gone, or [`Error::Storage`].
 pub fn apply(node: &Node, mutation: &Mutation) -> Result<(), Error> {
-    node.store(&node.view(), &mutation.table)?.apply(mutation)
+    let view = node.view();
+    let store = node.store(&view, &mutation.table)?;
+    store.apply(mutation)?;
+    node.after_flush(mutation.table.id, store);
+    Ok(())
 }
 
 /// Reads live rows from this node alone.

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A read then *purges*: it drops deletions that gc_grace no longer protects and turns an expired cell into a
-//! tombstone of its write second, before anything is counted. Compaction adds a second condition of its own.
+//! tombstone of its write second, before anything is counted. Compaction does the same to what it writes, with a second
+//! condition: no older copy that the deletion hides may be left elsewhere ([`Purge::of_compaction`]).
 
 use super::builder::place_order;
 use super::cell::{self, CellRef, Liveness};
@@ -222,6 +223,8 @@ pub(crate) struct Purge {
     pub(crate) now_seconds: i64,
     /// Exclusive: a deletion of this very second is kept.
     pub(crate) gc_before_seconds: i64,
+    /// Only what is older goes; `None`: all. Microseconds.
+    older_than_micros: Option<i64>,
 }
 
 /// A row as a read counts it (Cassandra's `ReadCommand.withMetricsRecording`), purged.
@@ -247,17 +250,35 @@ impl Purge {
     /// The judgement of a read of `table`.
     pub(crate) fn of_read(table: &Table, now_seconds: i64) -> Purge {
         let gc_grace = i64::from(table.options.gc_grace_seconds);
-        Purge { now_seconds, gc_before_seconds: now_seconds - gc_grace }
+        Purge { now_seconds, gc_before_seconds: now_seconds - gc_grace, older_than_micros: None }
     }
 
-    /// The deletion, unless it is past gc_grace.
+    /// The judgement of a compaction on a partition: what is not older than `older_than_micros` stays, since
+    /// something that it hides may lie outside of the compaction.
+    pub(crate) fn of_compaction(
+        now_seconds: i64,
+        gc_before_seconds: i64,
+        older_than_micros: Option<i64>,
+    ) -> Purge {
+        Purge { now_seconds, gc_before_seconds, older_than_micros }
+    }
+
+    #[inline]
+    fn may_go(&self, timestamp_micros: i64, local_seconds: i64) -> bool {
+        local_seconds < self.gc_before_seconds
+            && self.older_than_micros.is_none_or(|limit| timestamp_micros < limit)
+    }
+
+    /// The deletion, unless it may go.
     pub(crate) fn deletion(&self, deletion: DeletionTime) -> DeletionTime {
-        if deletion.local_seconds < self.gc_before_seconds { DeletionTime::LIVE } else { deletion }
+        let goes = self.may_go(deletion.timestamp_micros, deletion.local_seconds);
+        if goes { DeletionTime::LIVE } else { deletion }
     }
 
     fn marker(&self, marker: Option<Liveness>) -> Option<Liveness> {
-        marker
-            .filter(|m| m.is_live(self.now_seconds) || m.expires_seconds >= self.gc_before_seconds)
+        marker.filter(|m| {
+            m.is_live(self.now_seconds) || !self.may_go(m.timestamp_micros, m.expires_seconds)
+        })
     }
 
     #[inline]
@@ -267,7 +288,8 @@ impl Purge {
         }
         // An expired cell counts from the second it was written in.
         let deleted = cell.local_deletion_seconds - i64::from(cell.ttl_seconds);
-        if deleted < self.gc_before_seconds { CellFate::Gone } else { CellFate::Dead(deleted) }
+        let goes = self.may_go(cell.timestamp_micros, deleted);
+        if goes { CellFate::Gone } else { CellFate::Dead(deleted) }
     }
 
     /// The row without what may be forgotten; expired cells have become tombstones.
@@ -301,6 +323,22 @@ impl Purge {
             }
         }
         Settled::from_option(writer.finish_unless_empty())
+    }
+
+    /// Calls `f` with the second of each deletion, tombstone, expired cell and marker that [`Purge::row`] drops.
+    pub(crate) fn each_gone(&self, row: &Row, mut f: impl FnMut(i64)) {
+        if let Some(marker) = row.marker().filter(|m| self.marker(Some(*m)).is_none()) {
+            f(marker.expires_seconds);
+        }
+        let complex = row.complex_deletions().map(|(_, deletion)| deletion);
+        for deletion in complex.chain(Some(row.deletion())) {
+            if self.deletion(deletion) != deletion {
+                f(deletion.local_seconds);
+            }
+        }
+        for cell in row.cells().filter(|cell| matches!(self.cell(cell), CellFate::Gone)) {
+            f(cell.local_deletion_seconds);
+        }
     }
 
     /// Counts the row without making anything.

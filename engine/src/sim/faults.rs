@@ -17,6 +17,10 @@ pub enum Fault {
     ExpiryOffByOne,
     /// Walking back in an SSTable begins one restart point too early.
     WrongReverseSeek,
+    /// A compaction throws deletions away whatever overlapping SSTables and memtables may hold.
+    PurgeWithoutOverlapCheck,
+    /// An expired SSTable is dropped whole whatever lives elsewhere.
+    ExpiredDroppedWithoutOverlapCheck,
 }
 
 #[cfg(debug_assertions)]

@@ -194,6 +194,11 @@ impl SsTableWriter {
         Ok(())
     }
 
+    /// Bytes of the file so far, the open block included.
+    pub fn size_bytes(&self) -> u64 {
+        self.offset + self.block.body.len() as u64
+    }
+
     /// Ends the file and opens it; `None` (and no file) if no partition was written.
     ///
     /// # Errors

@@ -1,0 +1,188 @@
+//! `@nodetool WORDS`: the words of Cassandra's nodetool that scripts use.
+//!
+//! Each is checked when the script is read; whether its keyspace and table are there is seen when it runs.
+
+use crate::cluster::Cluster;
+use crate::error::Error;
+use cassling_engine::lsm::compaction::OverlappingTombstones;
+
+/// A command of nodetool.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Nodetool {
+    /// `flush [KEYSPACE [TABLE ...]]`.
+    Flush(Tables),
+    /// `compact [-s] [KEYSPACE [TABLE ...]]`.
+    Compact {
+        /// `-s`: not all into one file.
+        split: bool,
+        /// Which.
+        tables: Tables,
+    },
+    /// `garbagecollect [-g CELL|ROW] [KEYSPACE [TABLE ...]]`.
+    GarbageCollect {
+        /// What of it goes.
+        granularity: OverlappingTombstones,
+        /// Which.
+        tables: Tables,
+    },
+    /// `forcecompact KEYSPACE TABLE KEY ...`.
+    ForceCompact {
+        /// Keyspace.
+        keyspace: String,
+        /// Table.
+        table: String,
+        /// Partition keys; components of one are split by `:`.
+        keys: Vec<String>,
+    },
+    /// `enableautocompaction`, `disableautocompaction [KEYSPACE [TABLE ...]]`.
+    AutoCompaction {
+        /// Enable.
+        on: bool,
+        /// Which.
+        tables: Tables,
+    },
+    /// `invalidatecountercache`: there is no such cache.
+    Nothing,
+}
+
+/// Tables of a keyspace, all tables of it, or all of all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tables {
+    keyspace: Option<String>,
+    tables: Vec<String>,
+}
+
+const KNOWN: &str = "flush, compact, garbagecollect, forcecompact, enableautocompaction, \
+    disableautocompaction, invalidatecountercache";
+
+impl Nodetool {
+    /// Reads the words.
+    ///
+    /// # Errors
+    /// An unknown command or option, or words that are missing.
+    pub fn parse(words: &[String]) -> Result<Nodetool, String> {
+        let (command, rest) = words.split_first().ok_or("@nodetool takes a command")?;
+        let command = command.as_str();
+        let (options, rest) = options(command, rest)?;
+        let tables = Tables {
+            keyspace: rest.first().cloned(),
+            tables: rest.iter().skip(1).cloned().collect(),
+        };
+        match command {
+            "flush" => Ok(Nodetool::Flush(tables)),
+            "compact" => Ok(Nodetool::Compact { split: options.split, tables }),
+            "garbagecollect" => {
+                Ok(Nodetool::GarbageCollect { granularity: options.granularity, tables })
+            }
+            "enableautocompaction" | "disableautocompaction" => {
+                Ok(Nodetool::AutoCompaction { on: command == "enableautocompaction", tables })
+            }
+            "forcecompact" => match rest.as_slice() {
+                [keyspace, table, keys @ ..] if !keys.is_empty() => Ok(Nodetool::ForceCompact {
+                    keyspace: keyspace.clone(),
+                    table: table.clone(),
+                    keys: keys.to_vec(),
+                }),
+                _ => Err("@nodetool forcecompact takes KEYSPACE TABLE KEY ...".to_string()),
+            },
+            "invalidatecountercache" => Ok(Nodetool::Nothing),
+            _ => Err(format!("@nodetool {command} is not supported; it knows: {KNOWN}")),
+        }
+    }
+
+    /// Carries it out on every node.
+    ///
+    /// # Errors
+    /// If a keyspace or table is not there, or a disk fails.
+    pub fn run(&self, cluster: &Cluster) -> Result<(), Error> {
+        match self {
+            Nodetool::Flush(tables) => tables.each(|k, t| cluster.flush(k, t)),
+            Nodetool::Compact { split, tables } => {
+                tables.each(|k, t| cluster.compact_split(k, t, *split))
+            }
+            Nodetool::GarbageCollect { granularity, tables } => {
+                tables.each(|k, t| cluster.garbage_collect(k, t, *granularity))
+            }
+            Nodetool::AutoCompaction { on, tables } => {
+                tables.each(|k, t| cluster.set_auto_compaction(k, t, *on))
+            }
+            Nodetool::ForceCompact { keyspace, table, keys } => {
+                let keys: Vec<Vec<String>> =
+                    keys.iter().map(|key| key.split(':').map(str::to_string).collect()).collect();
+                cluster.force_compact(keyspace, table, &keys)
+            }
+            Nodetool::Nothing => Ok(()),
+        }
+    }
+}
+
+impl Tables {
+    fn each(
+        &self,
+        mut f: impl FnMut(Option<&str>, Option<&str>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let keyspace = self.keyspace.as_deref();
+        if self.tables.is_empty() {
+            return f(keyspace, None);
+        }
+        self.tables.iter().try_for_each(|table| f(keyspace, Some(table)))
+    }
+}
+
+#[derive(Default)]
+struct Options {
+    split: bool,
+    granularity: OverlappingTombstones,
+}
+
+/// Takes the options of a command off its words.
+fn options(command: &str, words: &[String]) -> Result<(Options, Vec<String>), String> {
+    let mut found = Options { granularity: OverlappingTombstones::Row, ..Options::default() };
+    let mut rest = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match (command, word.as_str()) {
+            ("compact", "-s" | "--split-output") => found.split = true,
+            ("garbagecollect", "-g" | "--granularity") => {
+                found.granularity = match words.next().map(String::as_str) {
+                    Some("CELL") => OverlappingTombstones::Cell,
+                    Some("ROW") => OverlappingTombstones::Row,
+                    _ => return Err("@nodetool garbagecollect -g takes CELL or ROW".to_string()),
+                }
+            }
+            // A negative key of forcecompact is no option.
+            (_, option) if option.starts_with('-') && command != "forcecompact" => {
+                return Err(format!("@nodetool {command} {option} is not supported"));
+            }
+            _ => rest.push(word.clone()),
+        }
+    }
+    Ok((found, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Nodetool, String> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_string).collect();
+        Nodetool::parse(&words)
+    }
+
+    #[test]
+    fn words_are_checked() {
+        let tables = Tables { keyspace: Some("k".to_string()), tables: vec!["t".to_string()] };
+        assert_eq!(
+            parse("compact -s k t"),
+            Ok(Nodetool::Compact { split: true, tables: tables.clone() })
+        );
+        let granularity = OverlappingTombstones::Cell;
+        assert_eq!(
+            parse("garbagecollect -g CELL k t"),
+            Ok(Nodetool::GarbageCollect { granularity, tables })
+        );
+        for wrong in ["", "status", "compact -x", "garbagecollect -g", "forcecompact k t"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
