@@ -25,8 +25,9 @@ use crate::row::collect::{Collector, Counts, Kept, beyond};
 use crate::row::data::Row;
 use crate::row::deletion::DeletionTime;
 use crate::row::merge::{Head, Merge, Run, Source};
+use crate::row::pass::Met;
 use crate::row::query::{KeyRange, Partitions, ReadCommand, RowSelection};
-use crate::row::reconcile::merge_rows;
+use crate::row::reconcile::{Purge, merge_rows};
 use crate::trace::{Trace, TraceLine};
 use std::ops::Bound;
 
@@ -57,6 +58,19 @@ impl Source for AnySource<'_> {
         match self {
             AnySource::Memtable(source) => source.seek(place),
             AnySource::SsTable(source) => source.seek(place),
+        }
+    }
+
+    fn pass_dead(
+        &mut self,
+        limit: &[u8],
+        reversed: bool,
+        purge: &Purge,
+        met: &mut Met,
+    ) -> Result<bool, Error> {
+        match self {
+            AnySource::Memtable(source) => source.pass_dead(limit, reversed, purge, met),
+            AnySource::SsTable(source) => source.pass_dead(limit, reversed, purge, met),
         }
     }
 

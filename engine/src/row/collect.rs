@@ -10,6 +10,7 @@ use super::data::Row;
 use super::deletion::DeletionTime;
 use super::key::DecoratedKey;
 use super::merge::{Item, Merge, Source};
+use super::pass::Met;
 use super::query::{PartitionRows, ReadCommand};
 use super::reconcile::{DroppedColumns, Purge, Settled};
 use super::unfiltered::{Marker, PartitionData, Unfiltered};
@@ -145,9 +146,16 @@ impl<'c> Collector<'c> {
             return Ok(true);
         }
         let mut opened = DeletionTime::LIVE;
-        while let Some(item) = stream.next()? {
+        let passes = !matches!(self.kept, Kept::All(_)) && !self.dropped.needed;
+        // Dead rows come in runs: where one was met, more are looked for.
+        let mut met_dead = true;
+        loop {
+            if passes && met_dead {
+                self.pass_dead(stream)?;
+            }
+            let Some(item) = stream.next()? else { break };
             match item {
-                Item::Row(row) => self.row(key, open, row),
+                Item::Row(row) => met_dead = !self.row(key, open, row),
                 Item::Marker(marker) => opened = self.marker(open, marker),
             }
             if open.rows_left == 0 || self.rows_left == 0 {
@@ -160,11 +168,20 @@ impl<'c> Collector<'c> {
         Ok(false)
     }
 
-    fn row(&mut self, key: &DecoratedKey, open: &mut Open, row: &Row) {
+    /// Counts the rows ahead in which nothing lives, as far as that is simple.
+    fn pass_dead<S: Source>(&mut self, stream: &mut Merge<S>) -> Result<(), Error> {
+        let mut met = Met::up_to(u64::MAX);
+        let passed = stream.pass_dead(&self.purge, &mut met);
+        self.counts.tombstones += met.tombstones;
+        passed
+    }
+
+    /// Takes in a row; says whether anything of it lives.
+    fn row(&mut self, key: &DecoratedKey, open: &mut Open, row: &Row) -> bool {
         let built;
         let row = match self.visible(row) {
             Settled::Same(_) => row,
-            Settled::Nothing => return,
+            Settled::Nothing => return false,
             Settled::Built(other) => {
                 built = other;
                 &built
@@ -180,18 +197,18 @@ impl<'c> Collector<'c> {
             open.unfiltereds.push(Unfiltered::Row(purged));
         }
         if !weight.live {
-            return;
+            return false;
         }
         if self.has_row_conditions {
             self.counts.filtered += 1;
             let statics = open.live_static.as_ref();
             let (filter, now) = (&self.command.filter, self.command.now_seconds);
             if !filter.matches_row(&self.command.table, key, statics, row, now) {
-                return;
+                return true;
             }
         }
         if !open.matches {
-            return;
+            return true;
         }
         if let Kept::Live(_) = self.kept
             && let Some(live) = self.purge.live_part(row, &weight)
@@ -201,6 +218,7 @@ impl<'c> Collector<'c> {
         open.rows_seen += 1;
         open.rows_left -= 1;
         self.rows_left -= 1;
+        true
     }
 
     /// Takes in a marker; returns what is open behind it.

@@ -81,6 +81,11 @@ impl Row {
         }
     }
 
+    /// Where the row lies in its block.
+    pub(crate) fn extent(&self) -> (usize, usize) {
+        (self.start as usize, self.end as usize)
+    }
+
     /// Moves the handle to another row of the same block.
     pub(crate) fn move_to(&mut self, start: usize, end: usize) {
         let narrow = |at| u32::try_from(at).expect("a block is smaller than 4 GiB");
@@ -121,7 +126,7 @@ impl Row {
     }
 
     #[inline]
-    fn parts(&self) -> Parts<'_> {
+    pub(crate) fn parts(&self) -> Parts<'_> {
         Parts::parse(self.as_bytes()).expect(SOUND)
     }
 
@@ -174,10 +179,7 @@ impl Row {
 
     /// Deletions of whole multi-cell columns, by column id.
     pub fn complex_deletions(&self) -> impl Iterator<Item = (ColumnId, DeletionTime)> {
-        let mut reader = Reader::new(self.parts().complex);
-        std::iter::from_fn(
-            move || if reader.is_empty() { None } else { complex_deletion(&mut reader) },
-        )
+        self.parts().complex_deletions()
     }
 
     /// The cell of a simple column.
@@ -256,6 +258,31 @@ impl<'a> Parts<'a> {
         };
         Some(Parts { position, raw, marker, deletion, complex, base_micros, cells: reader.rest })
     }
+
+    pub(crate) fn complex_deletions(
+        &self,
+    ) -> impl Iterator<Item = (ColumnId, DeletionTime)> + use<'a> {
+        let mut reader = Reader::new(self.complex);
+        std::iter::from_fn(
+            move || if reader.is_empty() { None } else { complex_deletion(&mut reader) },
+        )
+    }
+
+    /// Whether it has deletions of whole multi-cell columns.
+    pub(crate) fn has_complex_deletions(&self) -> bool {
+        !self.complex.is_empty()
+    }
+}
+
+/// The deletion of a row that is nothing but deleted; `None` for any other.
+#[inline]
+pub(crate) fn bare_deletion(bytes: &[u8]) -> Option<DeletionTime> {
+    let mut reader = Reader::new(bytes);
+    if reader.u8()? != DELETION {
+        return None;
+    }
+    reader.bytes()?;
+    deletion(&mut reader)
 }
 
 #[inline]
@@ -268,6 +295,7 @@ fn marker(reader: &mut Reader<'_>, flags: u8) -> Option<Liveness> {
     Some(Liveness { timestamp_micros, ttl_seconds, expires_seconds: reader.i64()? })
 }
 
+#[inline]
 fn deletion(reader: &mut Reader<'_>) -> Option<DeletionTime> {
     let timestamp_micros = reader.fixed_i64()?;
     Some(DeletionTime { timestamp_micros, local_seconds: reader.i64()? })

@@ -20,7 +20,8 @@
 
 use super::data::Row;
 use super::deletion::DeletionTime;
-use super::reconcile::{Settled, merge_rows, under};
+use super::pass::{Met, pass_one_by_one};
+use super::reconcile::{Purge, Settled, merge_rows, under};
 use super::unfiltered::{Marker, Unfiltered};
 use crate::error::Error;
 use std::cmp::Ordering;
@@ -42,7 +43,7 @@ pub(crate) enum Head<'s> {
 }
 
 impl Head<'_> {
-    fn position(&self) -> Option<&[u8]> {
+    pub(super) fn position(&self) -> Option<&[u8]> {
         match self {
             Head::Row(row) => Some(row.position()),
             Head::Marker(marker) => Some(&marker.position),
@@ -63,6 +64,21 @@ pub(crate) trait Source {
     /// Goes to the first row or marker at or behind `place` in the direction of the read, never back, and says
     /// which range deletion is open just before it.
     fn seek(&mut self, place: &[u8]) -> Result<DeletionTime, Error>;
+
+    /// Passes the rows at its head in which nothing lives, up to `limit` in the direction of the read, as long as
+    /// `met` takes their tombstones; says whether there was any. A source that can do it cheaper has its own.
+    fn pass_dead(
+        &mut self,
+        limit: &[u8],
+        reversed: bool,
+        purge: &Purge,
+        met: &mut Met,
+    ) -> Result<bool, Error>
+    where
+        Self: Sized,
+    {
+        pass_one_by_one(self, limit, reversed, purge, met)
+    }
 
     /// The deletion of the partition, as this source knows it.
     fn partition_deletion(&self) -> DeletionTime;
@@ -97,18 +113,18 @@ pub(crate) type Run = (Vec<u8>, Vec<u8>);
 #[derive(Debug)]
 pub(crate) struct Merge<S> {
     /// Newest first.
-    sources: Vec<S>,
-    reversed: bool,
-    partition_deletion: DeletionTime,
+    pub(super) sources: Vec<S>,
+    pub(super) reversed: bool,
+    pub(super) partition_deletion: DeletionTime,
     runs: std::vec::IntoIter<Run>,
     /// End of the run being read.
-    run_end: Option<Vec<u8>>,
+    pub(super) run_end: Option<Vec<u8>>,
     /// For each source the range deletion open in it.
-    open: Vec<DeletionTime>,
+    pub(super) open: Vec<DeletionTime>,
     /// The range deletion in force; live if none beyond the partition deletion.
-    active: DeletionTime,
+    pub(super) active: DeletionTime,
     /// Sources that have something and are not parked, sorted by head, equal heads by age.
-    order: Vec<usize>,
+    pub(super) order: Vec<usize>,
     parked: Vec<usize>,
     /// So many of `order` are used up and move on at the next step.
     taken: usize,
@@ -221,7 +237,7 @@ impl<S: Source> Merge<S> {
     }
 
     /// Moves the sources on whose heads were used in the step before.
-    fn move_on(&mut self) -> Result<(), Error> {
+    pub(super) fn move_on(&mut self) -> Result<(), Error> {
         self.built_row = None;
         self.built_marker = None;
         if self.taken == 1 && self.order.len() == 1 {
@@ -245,7 +261,7 @@ impl<S: Source> Merge<S> {
     }
 
     /// Puts a source into the order by its head, after the first `from` ones.
-    fn insert_behind(&mut self, from: usize, source: usize) {
+    pub(super) fn insert_behind(&mut self, from: usize, source: usize) {
         let sources = &self.sources;
         let reversed = self.reversed;
         let head = sources[source].head();
@@ -430,7 +446,7 @@ impl<S: Source> Merge<S> {
 }
 
 #[inline]
-fn direct(ordering: Ordering, reversed: bool) -> Ordering {
+pub(super) fn direct(ordering: Ordering, reversed: bool) -> Ordering {
     if reversed { ordering.reverse() } else { ordering }
 }
 

@@ -23,6 +23,7 @@ pub mod key;
 pub mod merge;
 pub mod mutation;
 mod mutation_size;
+pub(crate) mod pass;
 pub mod query;
 pub mod reconcile;
 pub mod replicas;

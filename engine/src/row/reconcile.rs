@@ -11,7 +11,7 @@
 
 use super::builder::place_order;
 use super::cell::{self, CellRef, Liveness};
-use super::data::{Cells, Row, rewrite};
+use super::data::{self, Cells, Parts, Row, rewrite};
 use super::deletion::{DeletionTime, NO_DELETION_TIME};
 use crate::schema::{ColumnId, Table};
 
@@ -184,7 +184,8 @@ fn touched(row: &Row, outer: DeletionTime) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DroppedColumns<'t> {
     table: &'t Table,
-    needed: bool,
+    /// Some column was dropped, so that rows must be looked through.
+    pub(crate) needed: bool,
 }
 
 impl<'t> DroppedColumns<'t> {
@@ -343,36 +344,104 @@ impl Purge {
 
     /// Counts the row without making anything.
     pub(crate) fn weigh(&self, row: &Row) -> Weight {
-        let marker = row.marker();
+        self.weigh_parts(&row.parts())
+    }
+
+    fn weigh_parts(&self, parts: &Parts<'_>) -> Weight {
+        let marker = parts.marker;
         let marker_live = marker.is_some_and(|m| m.is_live(self.now_seconds));
         let (mut cells_live, mut cells_dead, mut clean) =
             (false, 0, marker.is_none() || marker_live);
-        if !row.has_no_columns() {
-            for cell in row.cells() {
-                match self.cell(&cell) {
-                    CellFate::Live => cells_live = true,
-                    CellFate::Dead(_) => cells_dead += 1,
-                    CellFate::Gone => clean = false,
-                }
+        for cell in Cells::start(*parts) {
+            match self.cell(&cell) {
+                CellFate::Live => cells_live = true,
+                CellFate::Dead(_) => cells_dead += 1,
+                CellFate::Gone => clean = false,
             }
         }
         let live = marker_live || cells_live;
-        clean &= cells_dead == 0 && row.deletion().is_live() && !row.has_complex_deletions();
+        clean &= cells_dead == 0 && parts.deletion.is_live() && !parts.has_complex_deletions();
         let tombstones = if live || cells_dead > 0 {
             cells_dead
         } else {
-            u64::from(self.has_deletion(row, marker))
+            u64::from(
+                self.has_deletion(parts.deletion, marker)
+                    || parts.complex_deletions().any(|(_, d)| self.is_in_force(d)),
+            )
         };
         Weight { live, tombstones, clean }
     }
 
-    /// Whether a row of nothing live holds a deletion that is in force (Cassandra's `Row.hasDeletion`).
-    fn has_deletion(&self, row: &Row, marker: Option<Liveness>) -> bool {
-        let in_force =
-            |deletion: DeletionTime| self.deletion(deletion).local_seconds <= self.now_seconds;
-        in_force(row.deletion())
+    /// Whether a deletion counts as a tombstone now.
+    #[inline]
+    pub(crate) fn is_in_force(&self, deletion: DeletionTime) -> bool {
+        self.deletion(deletion).local_seconds <= self.now_seconds
+    }
+
+    /// Whether a row of nothing live holds a deletion that is in force (Cassandra's `Row.hasDeletion`), but for those of
+    /// its columns.
+    fn has_deletion(&self, deletion: DeletionTime, marker: Option<Liveness>) -> bool {
+        self.is_in_force(deletion)
             || self.marker(marker).is_some_and(|m| m.expires_seconds != NO_DELETION_TIME)
-            || (row.has_complex_deletions() && row.complex_deletions().any(|(_, d)| in_force(d)))
+    }
+
+    /// The tombstones of an encoded row in which nothing lives; `None` if something does.
+    #[inline]
+    pub(crate) fn dead(&self, bytes: &[u8]) -> Option<u64> {
+        if let Some(deletion) = data::bare_deletion(bytes) {
+            return Some(u64::from(self.is_in_force(deletion)));
+        }
+        let weight = self.weigh_parts(&Parts::parse(bytes)?);
+        (!weight.live).then_some(weight.tombstones)
+    }
+
+    /// The same of what [`merge_rows`] would make of two versions, newest source first; `None` as well where that is not
+    /// simple.
+    pub(crate) fn dead_together(
+        &self,
+        newer: &Parts<'_>,
+        older: &Parts<'_>,
+        outer: DeletionTime,
+    ) -> Option<u64> {
+        if newer.has_complex_deletions() || older.has_complex_deletions() {
+            return None;
+        }
+        let (active, kept) = nested(newer.deletion.max(older.deletion), outer);
+        let marker = match (newer.marker, older.marker) {
+            (Some(a), Some(b)) if cell::marker_wins(&a, &b) => Some(a),
+            (Some(a), None) => Some(a),
+            (_, b) => b,
+        };
+        let marker = marker.filter(|m| !active.deletes(m.timestamp_micros));
+        if marker.is_some_and(|m| m.is_live(self.now_seconds)) {
+            return None;
+        }
+        let mut cells_dead = 0;
+        let (mut a, mut b) = (Cells::start(*newer).peekable(), Cells::start(*older).peekable());
+        loop {
+            let winner = match (a.peek(), b.peek()) {
+                (None, None) => break,
+                (Some(_), None) => a.next(),
+                (None, Some(_)) => b.next(),
+                (Some(x), Some(y)) => match place_order(x, y) {
+                    std::cmp::Ordering::Less => a.next(),
+                    std::cmp::Ordering::Greater => b.next(),
+                    std::cmp::Ordering::Equal => {
+                        let (x, y) = (a.next()?, b.next()?);
+                        Some(if cell::wins(&x, &y) { x } else { y })
+                    }
+                },
+            };
+            match winner.filter(|w| !active.deletes(w.timestamp_micros)).map(|w| self.cell(&w)) {
+                Some(CellFate::Live) => return None,
+                Some(CellFate::Dead(_)) => cells_dead += 1,
+                Some(CellFate::Gone) | None => {}
+            }
+        }
+        Some(match cells_dead {
+            0 => u64::from(self.has_deletion(kept, marker)),
+            dead => dead,
+        })
     }
 
     /// The row with nothing but what lives, given its weight; `None` if nothing does.

@@ -118,6 +118,12 @@ pub(super) fn put_entry(out: &mut Vec<u8>, kind: u8, payload: &[u8]) {
     out.extend_from_slice(payload);
 }
 
+/// Position of an encoded row; its flags come before it.
+#[inline]
+pub(super) fn row_position(payload: &[u8]) -> Option<&[u8]> {
+    Reader::new(payload.get(1..)?).bytes()
+}
+
 /// A block as read, checked and taken apart.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
@@ -219,8 +225,7 @@ impl Block {
     pub(super) fn position(&self, entry: Entry) -> Option<&[u8]> {
         let payload = &self.bytes[entry.start..entry.end];
         match entry.kind {
-            // A row's flags come before its position.
-            ENTRY_ROW => Reader::new(payload.get(1..)?).bytes(),
+            ENTRY_ROW => row_position(payload),
             ENTRY_MARKER => Reader::new(payload).bytes(),
             _ => None,
         }

@@ -9,6 +9,8 @@ use crate::row::clustering::{AFTER, BEFORE};
 use crate::row::data::Row;
 use crate::row::deletion::DeletionTime;
 use crate::row::merge::{Head, Source, before};
+use crate::row::pass::{Met, pass_one_by_one};
+use crate::row::reconcile::Purge;
 use crate::row::unfiltered::Marker;
 use crate::sim::faults::{Fault, planted};
 use bytes::Bytes;
@@ -465,6 +467,41 @@ impl<'t> SsSource<'t> {
         Ok(())
     }
 
+    /// Passes dead rows from the head on, as far as the first entry behind them or the first of the next block;
+    /// says whether there was any. Forward only.
+    fn pass_in_block(&mut self, limit: &[u8], purge: &Purge, met: &mut Met) -> Result<bool, Error> {
+        let (Some((number, block)), Some(row)) = (&self.block, &mut self.row) else {
+            return Ok(false);
+        };
+        let (number, block) = (*number, Rc::clone(block));
+        let index = &self.reader.table.index;
+        // Everything here lies before what the next block begins with.
+        let all_before =
+            index.continues(number + 1, &self.key) && index.first(number + 1).position <= limit;
+        let (mut start, mut end) = row.extent();
+        let head = start;
+        loop {
+            let payload = &block.bytes[start..end];
+            let bad = || self.reader.bad(number, start);
+            let within = all_before || format::row_position(payload).ok_or_else(bad)? < limit;
+            if !within || !purge.dead(payload).is_some_and(|tombstones| met.take(tombstones)) {
+                row.move_to(start, end);
+                return Ok(start > head);
+            }
+            if self.at >= self.portion.1 {
+                self.step_forward()?;
+                return Ok(true);
+            }
+            let entry = block.entry(self.at).ok_or_else(|| self.reader.bad(number, self.at))?;
+            self.at = entry.end;
+            if entry.kind != format::ENTRY_ROW {
+                self.stand_at(entry)?;
+                return Ok(true);
+            }
+            (start, end) = (entry.start, entry.end);
+        }
+    }
+
     fn stand_at(&mut self, entry: Entry) -> Result<(), Error> {
         let (number, block) = self.block.as_ref().expect("an entry lies in the block at hand");
         match entry.kind {
@@ -508,6 +545,23 @@ impl Source for SsSource<'_> {
             Some(place) => self.open(&place).map(|_| ()),
             None => self.step(),
         }
+    }
+
+    fn pass_dead(
+        &mut self,
+        limit: &[u8],
+        reversed: bool,
+        purge: &Purge,
+        met: &mut Met,
+    ) -> Result<bool, Error> {
+        if reversed {
+            return pass_one_by_one(self, limit, reversed, purge, met);
+        }
+        let mut moved = false;
+        while self.head == SsHead::Row && self.pass_in_block(limit, purge, met)? {
+            moved = true;
+        }
+        Ok(moved)
     }
 
     fn seek(&mut self, place: &[u8]) -> Result<DeletionTime, Error> {
