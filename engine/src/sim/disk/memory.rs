@@ -1,94 +1,48 @@
-//! The disk, as a trait: the only thing below the engine that has several bodies.
+//! Files in memory.
 //!
-//! Files have names and grow at their end; what is written is never changed. A file is there for readers as soon as it is
-//! appended to, but survives a crash only up to its last [`Disk::sync`]. Bodies: [`MemoryDisk`]; a directory and
-//! a disk that forgets and tears what was not synced come with the commit log.
-//!
-//! Every body counts what is read from it, on its own, so that a test can hold the engine's counters against it.
+//! A file is a list of pieces. A large piece, such as a block of an SSTable, is kept as it came, so that reading it back
+//! copies nothing; small ones, such as the records of a commit log, are gathered in a piece that grows in place, so
+//! that appending one costs a copy and now and then an allocation.
 
+use super::{DISK_FULL, Disk, DiskCounters, ENDS_BEFORE, missing, storage};
 use crate::error::Error;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What was asked of a disk since it was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiskCounters {
-    /// Calls of [`Disk::read_at`].
-    pub reads: u64,
-    /// Bytes that they returned.
-    pub bytes_read: u64,
-}
-
-/// Where files are kept. Any thread may use it; each call is whole.
-pub trait Disk: Debug + Send + Sync {
-    /// Adds bytes to the end of a file, making it if it is not there.
-    ///
-    /// # Errors
-    /// [`Error::Storage`]: `disk full` if the bytes do not fit; then none of them is kept.
-    fn append(&self, name: &str, bytes: &[u8]) -> Result<(), Error>;
-
-    /// Reads `len` bytes at `offset`.
-    ///
-    /// # Errors
-    /// [`Error::Storage`] if the file is not there or ends before.
-    fn read_at(&self, name: &str, offset_bytes: u64, len: usize) -> Result<Arc<[u8]>, Error>;
-
-    /// Length of a file.
-    ///
-    /// # Errors
-    /// [`Error::Storage`] if it is not there.
-    fn size_bytes(&self, name: &str) -> Result<u64, Error>;
-
-    /// Makes what was appended to a file survive a crash.
-    ///
-    /// # Errors
-    /// [`Error::Storage`] if the file is not there.
-    fn sync(&self, name: &str) -> Result<(), Error>;
-
-    /// Gives a file another name, replacing a file of that name at once.
-    ///
-    /// # Errors
-    /// [`Error::Storage`] if the file is not there.
-    fn rename(&self, from: &str, to: &str) -> Result<(), Error>;
-
-    /// Removes a file; one that is not there is no error.
-    ///
-    /// # Errors
-    /// [`Error::Storage`] if the disk refuses.
-    fn delete(&self, name: &str) -> Result<(), Error>;
-
-    /// Names of all files that begin with `prefix`, sorted.
-    ///
-    /// # Errors
-    /// [`Error::Storage`] if the disk refuses.
-    fn list(&self, prefix: &str) -> Result<Vec<String>, Error>;
-
-    /// What was read so far.
-    fn counters(&self) -> DiskCounters;
-}
-
-/// Files in memory. A file is the list of what was appended, so that reading a whole piece copies nothing.
+/// Files in memory, up to a limit of bytes for all of them.
 #[derive(Debug)]
 pub struct MemoryDisk {
-    limit_bytes: u64,
-    state: Mutex<MemoryState>,
+    state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
-struct MemoryState {
-    files: BTreeMap<String, MemoryFile>,
+#[derive(Debug)]
+struct State {
+    limit_bytes: u64,
+    files: BTreeMap<String, File>,
     used_bytes: u64,
     counters: DiskCounters,
 }
 
-#[derive(Clone, Debug, Default)]
-struct MemoryFile {
+#[derive(Debug, Default)]
+struct File {
     /// Pieces with their offsets.
-    pieces: Vec<(u64, Arc<[u8]>)>,
+    pieces: Vec<(u64, Piece)>,
     len: u64,
 }
+
+#[derive(Debug)]
+enum Piece {
+    /// As it was appended.
+    Whole(Arc<[u8]>),
+    /// Gathered; grows until its capacity is used up.
+    Gathered(Vec<u8>),
+}
+
+/// Appends of this size and more become pieces of their own: a copy of less costs about as much as keeping it apart.
+const WHOLE_BYTES_MIN: usize = 1024;
+/// A gathered piece doubles the one before, up to this: so a file of a few bytes is small, and a long one has few pieces.
+const GATHERED_BYTES_MAX: usize = 64 * 1024;
 
 impl Default for MemoryDisk {
     /// A disk of 1 GiB.
@@ -100,7 +54,23 @@ impl Default for MemoryDisk {
 impl MemoryDisk {
     /// A disk that holds this many bytes in all its files.
     pub fn new(limit_bytes: u64) -> MemoryDisk {
-        MemoryDisk { limit_bytes, state: Mutex::new(MemoryState::default()) }
+        let state = State {
+            limit_bytes,
+            files: BTreeMap::new(),
+            used_bytes: 0,
+            counters: DiskCounters::default(),
+        };
+        MemoryDisk { state: Mutex::new(state) }
+    }
+
+    /// Makes it smaller or larger. What is there stays, even if it is more than fits.
+    pub fn set_limit_bytes(&self, limit_bytes: u64) {
+        self.state.lock().limit_bytes = limit_bytes;
+    }
+
+    /// Bytes of all files.
+    pub fn used_bytes(&self) -> u64 {
+        self.state.lock().used_bytes
     }
 
     /// Inverts bits of one byte, as a failing disk might.
@@ -112,40 +82,81 @@ impl MemoryDisk {
         let file = state.files.get_mut(name).ok_or_else(|| missing(name))?;
         let index = file.pieces.partition_point(|(start, _)| *start <= offset_bytes);
         if offset_bytes >= file.len || index == 0 {
-            return Err(storage(name, offset_bytes, "the file ends before"));
+            return Err(storage(name, offset_bytes, ENDS_BEFORE));
         }
         let (start, piece) = &mut file.pieces[index - 1];
-        let mut bytes = piece.to_vec();
-        bytes[usize::try_from(offset_bytes - *start).expect("pieces fit into memory")] ^= mask;
-        *piece = Arc::from(bytes);
+        let at = usize::try_from(offset_bytes - *start).expect("pieces fit into memory");
+        match piece {
+            Piece::Gathered(bytes) => bytes[at] ^= mask,
+            Piece::Whole(bytes) => {
+                // Whoever reads the piece now keeps what was there.
+                let mut copy = bytes.to_vec();
+                copy[at] ^= mask;
+                *bytes = Arc::from(copy);
+            }
+        }
         Ok(())
     }
 }
 
-fn storage(file: &str, offset_bytes: u64, reason: &str) -> Error {
-    Error::Storage { file: file.to_string(), offset_bytes, reason: reason.to_string() }
+impl Piece {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Piece::Whole(bytes) => bytes,
+            Piece::Gathered(bytes) => bytes,
+        }
+    }
 }
 
-fn missing(name: &str) -> Error {
-    storage(name, 0, "no such file")
-}
+impl File {
+    fn append(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = self.len;
+        self.len += bytes.len() as u64;
+        if bytes.len() >= WHOLE_BYTES_MIN {
+            self.pieces.push((at, Piece::Whole(Arc::from(bytes))));
+            return;
+        }
+        let mut before = 0;
+        if let Some((_, Piece::Gathered(last))) = self.pieces.last_mut() {
+            if last.capacity() - last.len() >= bytes.len() {
+                last.extend_from_slice(bytes);
+                return;
+            }
+            before = last.capacity();
+        }
+        let mut piece = Vec::with_capacity((2 * before).clamp(bytes.len(), GATHERED_BYTES_MAX));
+        piece.extend_from_slice(bytes);
+        self.pieces.push((at, Piece::Gathered(piece)));
+    }
 
-impl MemoryFile {
     fn read(&self, offset: u64, len: usize) -> Option<Arc<[u8]>> {
         let end = offset.checked_add(len as u64).filter(|end| *end <= self.len)?;
+        if len == 0 {
+            return Some(Arc::from([]));
+        }
         let mut index =
             self.pieces.partition_point(|(start, _)| *start <= offset).checked_sub(1)?;
         let (start, piece) = &self.pieces[index];
-        if *start == offset && piece.len() == len {
-            return Some(piece.clone());
+        let from = usize::try_from(offset - start).ok()?;
+        if let Piece::Whole(bytes) = piece
+            && from == 0
+            && bytes.len() == len
+        {
+            return Some(bytes.clone());
+        }
+        if let Some(within) = piece.bytes().get(from..from + len) {
+            return Some(Arc::from(within));
         }
         let mut out = Vec::with_capacity(len);
         let mut at = offset;
         while at < end {
             let (start, piece) = &self.pieces[index];
             let from = usize::try_from(at - start).ok()?;
-            let until = piece.len().min(from + (len - out.len()));
-            out.extend_from_slice(&piece[from..until]);
+            let until = piece.bytes().len().min(from + (len - out.len()));
+            out.extend_from_slice(&piece.bytes()[from..until]);
             at += (until - from) as u64;
             index += 1;
         }
@@ -157,18 +168,14 @@ impl Disk for MemoryDisk {
     fn append(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let mut state = self.state.lock();
         let len = bytes.len() as u64;
-        if state.used_bytes + len > self.limit_bytes {
+        if state.used_bytes + len > state.limit_bytes {
             let at = state.files.get(name).map_or(0, |file| file.len);
-            return Err(storage(name, at, "disk full"));
+            return Err(storage(name, at, DISK_FULL));
         }
         state.used_bytes += len;
-        let file = match state.files.get_mut(name) {
-            Some(file) => file,
-            None => state.files.entry(name.to_string()).or_default(),
-        };
-        if !bytes.is_empty() {
-            file.pieces.push((file.len, Arc::from(bytes)));
-            file.len += len;
+        match state.files.get_mut(name) {
+            Some(file) => file.append(bytes),
+            None => state.files.entry(name.to_string()).or_default().append(bytes),
         }
         Ok(())
     }
@@ -176,9 +183,8 @@ impl Disk for MemoryDisk {
     fn read_at(&self, name: &str, offset_bytes: u64, len: usize) -> Result<Arc<[u8]>, Error> {
         let mut state = self.state.lock();
         let file = state.files.get(name).ok_or_else(|| missing(name))?;
-        let bytes = file
-            .read(offset_bytes, len)
-            .ok_or_else(|| storage(name, offset_bytes, "the file ends before"))?;
+        let bytes =
+            file.read(offset_bytes, len).ok_or_else(|| storage(name, offset_bytes, ENDS_BEFORE))?;
         state.counters.reads += 1;
         state.counters.bytes_read += len as u64;
         Ok(bytes)
@@ -190,6 +196,10 @@ impl Disk for MemoryDisk {
 
     fn sync(&self, name: &str) -> Result<(), Error> {
         self.size_bytes(name).map(|_| ())
+    }
+
+    fn sync_names(&self) -> Result<(), Error> {
+        Ok(())
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
@@ -211,7 +221,8 @@ impl Disk for MemoryDisk {
 
     fn list(&self, prefix: &str) -> Result<Vec<String>, Error> {
         let state = self.state.lock();
-        Ok(state.files.keys().filter(|name| name.starts_with(prefix)).cloned().collect())
+        let from = state.files.range(prefix.to_string()..);
+        Ok(from.map(|(name, _)| name).take_while(|n| n.starts_with(prefix)).cloned().collect())
     }
 
     fn counters(&self) -> DiskCounters {
