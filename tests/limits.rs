@@ -8,7 +8,10 @@ use cassling::{Cluster, QueryResult, Session};
 const ROWS_MAX: i64 = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
 
 fn session_with(rows: i64) -> Session {
-    let session = Cluster::builder().build().unwrap().connect();
+    // All of it in one memtable until it is flushed.
+    let builder = Cluster::builder().setting("memtable_heap_space", "1024MiB");
+    let builder = builder.setting("commitlog_total_space", "1024MiB");
+    let session = builder.build().unwrap().connect();
     for statement in [
         "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
         "USE k",

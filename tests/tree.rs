@@ -65,6 +65,7 @@ const ENGINE: &[&[&str]] = &[
     &["ring"],
     &["settings"],
     &["row"],
+    &["commitlog"],
     &["lsm"],
     &["node"],
     &["coordinator"],

@@ -20,15 +20,16 @@ use crate::metrics::Cost;
 use crate::node::background::BackgroundMode;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::node::background::Workers;
-use crate::node::{Message, Node, PlacedSchema, Reply, system};
+use crate::node::storage::{Found, StorageOptions};
+use crate::node::{Message, Node, NodeConfig, PlacedSchema, Reply, system};
 use crate::ring::topology::{NodeInfo, random_uuid};
 use crate::ring::{Consistency, NodeId, Topology, replication};
 use crate::row::mutation::Mutations;
 use crate::row::{DecoratedKey, Mutation, ReadCommand, ReadResult};
 use crate::schema::{Schema, SchemaChange, Table, TableId};
 use crate::settings::Settings;
-use crate::sim::clock::Clock;
-use crate::sim::disk::MemoryDisk;
+use crate::sim::clock::{Clock, Given};
+use crate::sim::disk::{Disk, MemoryDisk};
 use crate::sim::executor::{Executor, Task};
 use crate::sim::network::Network;
 use crate::sim::rng::Rng;
@@ -38,7 +39,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use uuid::Uuid;
 
 /// How a cluster is built. Defaults are those of contracts.md 1: one node, `datacenter1`, `rack1`, 16 tokens.
@@ -64,6 +64,8 @@ pub struct ClusterConfig {
     pub system_time: bool,
     /// Settings of cassandra.yaml.
     pub settings: Settings,
+    /// How much a node's disk holds if it is in memory, bytes; then it is full.
+    pub memory_disk_bytes: u64,
 }
 
 /// A data centre: its nodes are spread over its racks in turn.
@@ -90,6 +92,7 @@ impl Default for ClusterConfig {
             background: BackgroundMode::Held,
             system_time: false,
             settings: Settings::default(),
+            memory_disk_bytes: 1 << 30,
         }
     }
 }
@@ -112,10 +115,8 @@ struct World {
     executor: Arc<Executor>,
     /// Held while the schema or the settings change, so that two changes follow one another.
     changing_schema: Mutex<()>,
-    /// The last timestamp given, microseconds.
-    last_timestamp_micros: AtomicI64,
-    /// The last time given in a timeuuid: 100 ns steps since 1582-10-15.
-    last_timeuuid_ticks: AtomicU64,
+    /// What timestamps and timeuuids rise from.
+    given: Arc<Given>,
     /// Last eight bytes of every timeuuid: clock sequence and node.
     timeuuid_tail: [u8; 8],
     uuids: Mutex<Rng>,
@@ -151,15 +152,24 @@ impl Cluster {
         let topology = Arc::new(topology);
         let schema =
             Arc::new(PlacedSchema::new(Arc::new(system::initial_schema()), &topology, None));
-        let node = |id| {
-            let disk = Arc::new(MemoryDisk::default());
-            let (topology, schema) = (Arc::clone(&topology), Arc::clone(&schema));
-            let (clock, settings) = (clock.clone(), Arc::clone(&settings));
-            let chance = rng.fork(&format!("compactions of {id}"));
-            let node = Node::new(id, &config.name, topology, schema, clock, disk, settings);
-            Arc::new(node.with_background(config.background, chance))
+        let given = Arc::new(Given::default());
+        let node = |info: &NodeInfo| {
+            let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new(config.memory_disk_bytes));
+            let node = NodeConfig {
+                id: info.id,
+                cluster_name: config.name.clone(),
+                topology: Arc::clone(&topology),
+                clock: clock.clone(),
+                given: Arc::clone(&given),
+                disk: Arc::clone(&disk),
+                options: StorageOptions::of(&settings),
+                background: config.background,
+                chance: rng.fork(&format!("compactions of {}", info.id)),
+            };
+            Node::new(node, Arc::clone(&schema), Arc::clone(&settings), Found::nothing(disk))
+                .map(Arc::new)
         };
-        let nodes: Vec<Arc<Node>> = topology.nodes.iter().map(|info| node(info.id)).collect();
+        let nodes: Vec<Arc<Node>> = topology.nodes.iter().map(node).collect::<Result<_, _>>()?;
         #[cfg(not(target_arch = "wasm32"))]
         let workers = workers(&config, &nodes)?;
         let world = World {
@@ -170,8 +180,7 @@ impl Cluster {
             network: Network::new(),
             executor: Executor::new(),
             changing_schema: Mutex::new(()),
-            last_timestamp_micros: AtomicI64::new(i64::MIN),
-            last_timeuuid_ticks: AtomicU64::new(0),
+            given,
             timeuuid_tail: timeuuid_tail(&mut rng.fork("timeuuid")),
             uuids: Mutex::new(rng.fork("uuids")),
             topology,
@@ -408,23 +417,14 @@ impl Cluster {
 
     /// A write timestamp in microseconds: the clock's, but greater than any given before.
     pub fn next_timestamp_micros(&self) -> i64 {
-        let now = self.world.clock.now_micros();
-        let last = &self.world.last_timestamp_micros;
-        let rise = |last: i64| Some(now.max(last.saturating_add(1)));
-        let before = last.fetch_update(Ordering::SeqCst, Ordering::SeqCst, rise);
-        let before = before.expect("the closure always gives a value");
-        now.max(before.saturating_add(1))
+        self.world.given.next_timestamp_micros(self.world.clock.now_micros())
     }
 
     /// A version 1 UUID of the clock's time, greater than any given before.
     pub fn next_timeuuid(&self) -> Uuid {
         let since_1582 = self.world.clock.now_micros().saturating_add(GREGORIAN_TO_UNIX_MICROS);
         let now = u64::try_from(since_1582).unwrap_or(0).saturating_mul(10);
-        let last = &self.world.last_timeuuid_ticks;
-        let rise = |last: u64| Some(now.max(last + 1));
-        let before = last.fetch_update(Ordering::SeqCst, Ordering::SeqCst, rise);
-        let before = before.expect("the closure always gives a value");
-        timeuuid(now.max(before + 1), &self.world.timeuuid_tail)
+        timeuuid(self.world.given.next_timeuuid_ticks(now), &self.world.timeuuid_tail)
     }
 
     /// A version 4 UUID from the cluster's seed.
@@ -481,12 +481,34 @@ impl NodeHandle {
 
     /// Stops it: it answers no message and takes no request. What it holds stays, as after an orderly drain.
     pub fn stop(&self) {
-        self.node.set_up(false);
+        self.node.stop();
     }
 
     /// Starts it again. What it missed meanwhile stays missing until a read repairs it.
-    pub fn start(&self) {
-        self.node.set_up(true);
+    /// After a kill or a power loss it comes back from its disk.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] with what is damaged on its disk; it stays down.
+    pub fn start(&self) -> Result<(), Error> {
+        self.node.start()
+    }
+
+    /// Kills it: its memtables are gone, what was handed to its disk is there when it starts again. Nothing that it
+    /// acknowledged is lost.
+    pub fn kill(&self) {
+        self.node.kill();
+    }
+
+    /// Takes its power away: of what its disk was handed only that which was synced is sure to be there when it starts again;
+    /// the seed says how much of the rest is.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if its disk cannot lose power ([`crate::sim::disk::ForgetfulDisk`] can).
+    pub fn power_loss(&self, seed: u64) -> Result<(), Error> {
+        // What a timer would have done by now.
+        self.node.sync_if_due()?;
+        self.node.kill();
+        self.node.disk().power_loss(seed)
     }
 
     /// Whether it runs.

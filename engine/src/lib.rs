@@ -11,12 +11,14 @@
 //! | [`ring`] | tokens and replica placement |
 //! | [`settings`] | the settings of cassandra.yaml that are honoured |
 //! | [`row`] | keys, cells, deletions; who wins; mutations and read commands |
+//! | [`commitlog`] | what was written since the last flush, one log a node |
 //! | [`lsm`] | one table on one node: memtable, SSTables, reads |
 //! | [`node`] | one node: a message in, a reply out |
 //! | [`coordinator`] | straight-line async: find replicas, send, await enough, mend |
 //! | [`cluster`], [`sight`] | the whole: nodes, schema, clock, and the doors for the front end; what tables show |
 
 pub mod cluster;
+pub mod commitlog;
 pub mod coordinator;
 pub mod error;
 pub mod lsm;

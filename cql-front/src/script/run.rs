@@ -180,7 +180,7 @@ impl Runner {
             Directive::Nodes { .. } => {}
             Directive::Node { node, up } => {
                 let node = node_of(*node)?;
-                if *up { node.start() } else { node.stop() }
+                if *up { node.start().map_err(|e| e.to_string())? } else { node.stop() }
             }
             Directive::Coordinator(number) => self.session.set_coordinator(node_of(*number)?.id()),
             Directive::Set { key, value } => cluster.set(key, value).map_err(|e| e.to_string())?,

@@ -14,8 +14,8 @@ pub struct View {
 }
 
 impl View {
-    /// An empty memtable and nothing else.
-    pub fn empty() -> View {
-        View { memtables: vec![Arc::new(Memtable::default())], sstables: Vec::new() }
+    /// This memtable and nothing else.
+    pub fn new(memtable: Arc<Memtable>) -> View {
+        View { memtables: vec![memtable], sstables: Vec::new() }
     }
 }

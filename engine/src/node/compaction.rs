@@ -126,7 +126,7 @@ impl Node {
 
     /// An SSTable was flushed, or automatic compaction was switched on: looks now, or has it looked at.
     pub(super) fn wants_look(&self, table: TableId, store: &TableStore) {
-        match self.background {
+        match self.config.background {
             BackgroundMode::Held => {}
             BackgroundMode::Inline => self.look(store),
             #[cfg(not(target_arch = "wasm32"))]
@@ -151,7 +151,7 @@ impl Node {
         if let Err(error) = store.compact_until_idle() {
             let table = store.table();
             self.events.push(Event {
-                at_millis: self.clock.now_millis(),
+                at_millis: self.clock().now_millis(),
                 text: format!("compaction of {}.{} failed: {error}", table.keyspace, table.name),
             });
         }

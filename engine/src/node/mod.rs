@@ -10,15 +10,15 @@
 //! value, swapped as a whole when the schema changes: a request takes it once and sees one schema to its end, without
 //! holding a lock.
 //!
-//! Rooms left for what is not built yet: the commit log goes between [`Node::handle`] and the stores (append and
-//! apply under one guard, in [`replica::apply`]); the manifest that names a node's files is written where
-//! [`Node::set_schema`] makes and drops stores. A stopped node keeps its memtables, as after an orderly drain.
+//! A stopped node keeps its memtables, as after an orderly drain. A killed one ([`Node::kill`]) has only what is on its
+//! disk, and comes back from there ([`storage`]).
 
 pub mod background;
 mod compaction;
 pub mod events;
 pub mod message;
 pub mod replica;
+pub mod storage;
 pub mod system;
 mod system_rows;
 
@@ -29,7 +29,7 @@ use crate::lsm::TableStore;
 use crate::ring::{NodeId, Placement, Topology};
 use crate::schema::{Replication, Schema, Table, TableId};
 use crate::settings::Settings;
-use crate::sim::clock::Clock;
+use crate::sim::clock::{Clock, Given};
 use crate::sim::disk::Disk;
 use crate::sim::rng::Rng;
 use arc_swap::{ArcSwap, Guard};
@@ -37,13 +37,14 @@ use background::BackgroundMode;
 #[cfg(not(target_arch = "wasm32"))]
 use background::Queue;
 use events::{Event, Events};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::fmt;
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use storage::{Found, Storage, StorageOptions, StoreMaker};
 
 /// Where the partitions of a keyspace lie: its replication, and the replicas of each range of the ring.
 #[derive(Debug)]
@@ -98,7 +99,7 @@ impl PlacedSchema {
 }
 
 /// What a node sees at one moment: the schema, the settings and the stores of its tables.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct View {
     /// Schema and placement.
     pub placed: Arc<PlacedSchema>,
@@ -106,83 +107,92 @@ pub struct View {
     pub settings: Arc<Settings>,
     /// A store for each table with rows of its own.
     stores: BTreeMap<TableId, Arc<LazyStore>>,
+    /// What the stores share.
+    storage: Storage,
 }
 
 /// A table's store, made when it is first needed: most system tables never are.
 #[derive(Debug)]
 struct LazyStore {
     table: RwLock<Arc<Table>>,
+    /// Whether its writes are logged.
+    durable: AtomicBool,
     store: OnceLock<TableStore>,
+}
+
+/// What a node is made of, beside its data.
+#[derive(Debug)]
+pub struct NodeConfig {
+    /// Its number.
+    pub id: NodeId,
+    /// Name of its cluster.
+    pub cluster_name: String,
+    /// The ring; it has the node.
+    pub topology: Arc<Topology>,
+    /// Its clock.
+    pub clock: Clock,
+    /// What the cluster has given out.
+    pub given: Arc<Given>,
+    /// Where it keeps its data.
+    pub disk: Arc<dyn Disk>,
+    /// Limits.
+    pub options: StorageOptions,
+    /// Who compacts after a flush.
+    pub background: BackgroundMode,
+    /// Where numbers of compactions come from.
+    pub chance: Rng,
 }
 
 /// One node. Any thread may call it at any time.
 pub struct Node {
-    id: NodeId,
-    clock: Clock,
-    disk: Arc<dyn Disk>,
-    topology: Arc<Topology>,
-    cluster_name: String,
+    config: NodeConfig,
     /// When it was made: its gossip generation, seconds.
     started_seconds: i64,
     up: AtomicBool,
     view: ArcSwap<View>,
+    /// Held while the view is changed; whether the node was killed and not yet started again.
+    killed: Mutex<bool>,
     system_rows: system_rows::Cache,
-    background: BackgroundMode,
     /// Where work for the cluster's threads goes, with the node itself.
     #[cfg(not(target_arch = "wasm32"))]
     queue: OnceLock<(Arc<Queue>, Weak<Node>)>,
     events: Events,
-    /// Where numbers of compactions come from.
-    chance: Rng,
 }
 
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node")
-            .field("id", &self.id)
+            .field("id", &self.config.id)
             .field("up", &self.is_up())
             .finish_non_exhaustive()
     }
 }
 
 impl Node {
-    /// A node that is up.
-    /// Requires: `id` is in `topology`.
+    /// A node that is up, with what was found on its disk.
+    /// Requires: it is in the topology.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the disk refuses to be written.
     pub fn new(
-        id: NodeId,
-        cluster_name: &str,
-        topology: Arc<Topology>,
+        config: NodeConfig,
         schema: Arc<PlacedSchema>,
-        clock: Clock,
-        disk: Arc<dyn Disk>,
         settings: Arc<Settings>,
-    ) -> Node {
-        assert!(topology.node(id).is_some(), "{id} is not in the topology");
-        let stores = BTreeMap::new();
-        let node = Node {
-            id,
-            started_seconds: clock.now_seconds(),
-            clock,
-            disk,
-            topology,
-            cluster_name: cluster_name.to_string(),
+        found: Found,
+    ) -> Result<Node, Error> {
+        assert!(config.topology.node(config.id).is_some(), "{} is not in the topology", config.id);
+        let view = view_of(&config, schema, settings, found)?;
+        Ok(Node {
+            started_seconds: config.clock.now_seconds(),
+            config,
             up: AtomicBool::new(true),
-            view: ArcSwap::from_pointee(View { placed: Arc::clone(&schema), settings, stores }),
+            view: ArcSwap::from_pointee(view),
+            killed: Mutex::new(false),
             system_rows: system_rows::Cache::default(),
-            background: BackgroundMode::default(),
             #[cfg(not(target_arch = "wasm32"))]
             queue: OnceLock::new(),
             events: Events::default(),
-            chance: Rng::new(0),
-        };
-        node.set_schema(schema);
-        node
-    }
-
-    /// The same with compaction after flushes, and numbers of compactions from `chance`.
-    pub fn with_background(mut self, background: BackgroundMode, chance: Rng) -> Node {
-        (self.background, self.chance) = (background, chance);
-        self
+        })
     }
 
     /// Has work done by the threads behind `queue`.
@@ -199,17 +209,17 @@ impl Node {
 
     /// Its number.
     pub fn id(&self) -> NodeId {
-        self.id
+        self.config.id
     }
 
     /// Its clock, which may differ from the cluster's.
     pub fn clock(&self) -> &Clock {
-        &self.clock
+        &self.config.clock
     }
 
     /// Its disk.
     pub fn disk(&self) -> &Arc<dyn Disk> {
-        &self.disk
+        &self.config.disk
     }
 
     /// Whether it answers.
@@ -217,9 +227,45 @@ impl Node {
         self.up.load(Ordering::SeqCst)
     }
 
-    /// Stops or starts it. What it holds stays.
-    pub fn set_up(&self, up: bool) {
-        self.up.store(up, Ordering::SeqCst);
+    /// Stops it in order: its log is synced, what it holds stays.
+    pub fn stop(&self) {
+        self.up.store(false, Ordering::SeqCst);
+        // A log that cannot be synced now says so to the next writer.
+        let _ = self.view().storage.journal.log.sync();
+    }
+
+    /// Stops it at once, as by killing its process: memtables are gone, what was handed to its disk is there.
+    pub fn kill(&self) {
+        let mut killed = self.killed.lock();
+        self.up.store(false, Ordering::SeqCst);
+        let view = self.view();
+        // Requests that still hold the old view must not write to files that a new life reads.
+        view.storage.journal.log.stop();
+        view.storage.journal.manifest.stop();
+        self.view.store(Arc::new(View { stores: BTreeMap::new(), ..View::clone(&view) }));
+        *killed = true;
+    }
+
+    /// Starts it again; if it was killed, from its disk.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] with what is damaged on its disk; the node stays down.
+    pub fn start(&self) -> Result<(), Error> {
+        let mut killed = self.killed.lock();
+        if *killed {
+            let before = self.view();
+            let (placed, settings) = (Arc::clone(&before.placed), Arc::clone(&before.settings));
+            let found = Found::read(
+                Arc::clone(self.disk()),
+                self.clock(),
+                &self.config.chance,
+                &placed.schema,
+            )?;
+            self.view.store(Arc::new(view_of(&self.config, placed, settings, found)?));
+            *killed = false;
+        }
+        self.up.store(true, Ordering::SeqCst);
+        Ok(())
     }
 
     /// What it sees now.
@@ -229,44 +275,34 @@ impl Node {
 
     /// Takes a new schema: makes stores for new tables, tells those of altered ones, drops those of dropped ones.
     pub fn set_schema(&self, placed: Arc<PlacedSchema>) {
+        let killed = self.killed.lock();
         let before = self.view();
-        let mut stores = BTreeMap::new();
-        let keyspaces = placed.schema.keyspaces.values();
-        for table in keyspaces.flat_map(|k| k.tables.values()).filter(|t| !t.is_virtual) {
-            let store = match before.stores.get(&table.id) {
-                Some(store) => {
-                    store.set_table(table);
-                    Arc::clone(store)
-                }
-                None => {
-                    let table = RwLock::new(Arc::clone(table));
-                    Arc::new(LazyStore { table, store: OnceLock::new() })
-                }
-            };
-            stores.insert(table.id, store);
+        let (storage, settings) = (before.storage.clone(), Arc::clone(&before.settings));
+        let stores = match *killed {
+            // It finds its tables when it starts.
+            true => BTreeMap::new(),
+            false => stores_of(&placed.schema, |id| before.stores.get(&id).cloned()),
+        };
+        let dropped: Vec<&TableId> =
+            before.stores.keys().filter(|id| !stores.contains_key(id)).collect();
+        self.view.store(Arc::new(View { placed, settings, stores, storage }));
+        if dropped.is_empty() {
+            return;
         }
-        for (id, dropped) in &before.stores {
-            if !stores.contains_key(id)
-                && let Some(store) = dropped.store.get()
-            {
-                // Only to free what it holds: requests that still see the old view find an empty table.
-                let freed = store.truncate();
-                debug_assert!(freed.is_ok(), "a dropped table could not be freed: {freed:?}");
-            }
+        // One that the manifest cannot forget now is forgotten by the next start: the schema has not got it.
+        let ids: Vec<TableId> = dropped.iter().map(|id| **id).collect();
+        let _ = before.storage.journal.manifest.remove(&ids);
+        for store in dropped.iter().filter_map(|id| before.stores[id].store.get()) {
+            // Requests that still see the old view find an empty table.
+            store.discard();
         }
-        let settings = Arc::clone(&before.settings);
-        self.view.store(Arc::new(View { placed, settings, stores }));
     }
 
     /// Takes new settings: the next request sees them.
-    /// Requires: the schema does not change meanwhile.
     pub fn set_settings(&self, settings: Arc<Settings>) {
-        let held = self.view();
-        self.view.store(Arc::new(View {
-            placed: Arc::clone(&held.placed),
-            settings,
-            stores: held.stores.clone(),
-        }));
+        let _one = self.killed.lock();
+        let before = self.view();
+        self.view.store(Arc::new(View { settings, ..View::clone(&before) }));
     }
 
     /// The store of a table.
@@ -281,10 +317,13 @@ impl Node {
         Ok(entry.store.get_or_init(|| {
             // The guard is held until the store is there, so that no alteration falls between.
             let table = entry.table.read();
-            let prefix = format!("{}-{}", table.name, table.id.0.simple());
-            TableStore::new(Arc::clone(&table), Arc::clone(&self.disk), prefix)
-                .with_clock(self.clock.clone())
-                .with_compaction_ids(self.chance.fork(&table.id.0.to_string()))
+            let pool = Arc::clone(&view.storage.pool);
+            let (disk, clock) = (Arc::clone(&self.config.disk), self.config.clock.clone());
+            let maker = StoreMaker { disk, clock, chance: self.config.chance.clone(), pool };
+            let store = maker.store(&table);
+            store.set_durable(entry.durable.load(Ordering::Relaxed));
+            store.set_journal(view.storage.journal.clone());
+            store
         }))
     }
 
@@ -311,15 +350,106 @@ impl Node {
         }
     }
 
+    /// Flushes what has to go before another write: the largest table if memtables are at their limit, the one that holds
+    /// back the oldest segment if the log is.
+    ///
+    /// # Errors
+    /// [`Error::Storage`]: the disk is full, so the write must be refused.
+    fn make_room(&self, view: &View) -> Result<(), Error> {
+        let Storage { journal, pool } = &view.storage;
+        if pool.size_bytes() >= self.config.options.memtables_bytes_max {
+            let stores = view.stores.values().filter_map(|entry| entry.store.get());
+            if let Some(largest) = stores.max_by_key(|store| store.memtables_bytes()) {
+                largest.flush()?;
+                self.after_flush(largest.table().id, largest);
+            }
+        }
+        if let Some(table) = journal.log.table_to_flush() {
+            match view.stores.get(&table).and_then(|entry| entry.store.get()) {
+                Some(store) => {
+                    store.flush()?;
+                    self.after_flush(table, store);
+                }
+                None => journal.log.flushed(table, || None),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes what was acknowledged survive a power failure: syncs the log.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn sync(&self) -> Result<(), Error> {
+        self.view().storage.journal.log.sync()
+    }
+
+    /// Syncs the log if its period has passed: to be called when the clock was moved.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn sync_if_due(&self) -> Result<(), Error> {
+        self.view().storage.journal.log.sync_if_due()
+    }
+
     /// Answers a message; `None` if the node is down.
     pub fn handle(&self, message: &Message) -> Option<Reply> {
         self.is_up().then(|| replica::handle(self, message))
     }
 }
 
+impl View {
+    /// What the tables share: log, manifest, memory.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+}
+
+/// Takes the disk over and makes the view of a node that starts.
+fn view_of(
+    config: &NodeConfig,
+    placed: Arc<PlacedSchema>,
+    settings: Arc<Settings>,
+    found: Found,
+) -> Result<View, Error> {
+    let (storage, mut with_data) =
+        found.take_over(&config.options, &config.clock, &config.given)?;
+    let stores = stores_of(&placed.schema, |id| {
+        let store = with_data.remove(&id)?;
+        let table = RwLock::new(store.table());
+        let durable = AtomicBool::new(true);
+        Some(Arc::new(LazyStore { table, durable, store: OnceLock::from(store) }))
+    });
+    Ok(View { placed, settings, stores, storage })
+}
+
+/// A store for each table of the schema that has rows of its own: the one there is, or a new one.
+fn stores_of(
+    schema: &Schema,
+    mut existing: impl FnMut(TableId) -> Option<Arc<LazyStore>>,
+) -> BTreeMap<TableId, Arc<LazyStore>> {
+    let mut stores = BTreeMap::new();
+    for keyspace in schema.keyspaces.values() {
+        for table in keyspace.tables.values().filter(|t| !t.is_virtual) {
+            let store = existing(table.id).unwrap_or_else(|| {
+                let (table, store) = (RwLock::new(Arc::clone(table)), OnceLock::new());
+                Arc::new(LazyStore { table, durable: AtomicBool::new(true), store })
+            });
+            store.set_table(table, keyspace.durable_writes);
+            stores.insert(table.id, store);
+        }
+    }
+    stores
+}
+
 impl LazyStore {
-    fn set_table(&self, table: &Arc<Table>) {
+    fn set_table(&self, table: &Arc<Table>, durable: bool) {
         let mut held = self.table.write();
+        if self.durable.swap(durable, Ordering::Relaxed) != durable
+            && let Some(store) = self.store.get()
+        {
+            store.set_durable(durable);
+        }
         if Arc::ptr_eq(&held, table) {
             return;
         }

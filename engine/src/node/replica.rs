@@ -25,6 +25,7 @@ pub fn handle(node: &Node, message: &Message) -> Reply {
 /// The table is gone, or [`Error::Storage`].
 pub fn apply(node: &Node, mutation: &Mutation) -> Result<(), Error> {
     let view = node.view();
+    node.make_room(&view)?;
     let store = node.store(&view, &mutation.table)?;
     store.apply(mutation)?;
     node.after_flush(mutation.table.id, store);

@@ -101,7 +101,7 @@ fn fill(
 }
 
 fn other_nodes(node: &Node) -> impl Iterator<Item = &NodeInfo> {
-    node.topology.nodes.iter().filter(|info| info.id != node.id)
+    node.config.topology.nodes.iter().filter(|info| info.id != node.id())
 }
 
 /// The values of one row by column name; a column left out is null.
@@ -199,13 +199,13 @@ fn tokens(info: &NodeInfo) -> Vec<String> {
 }
 
 fn local(node: &Node, placed: &PlacedSchema) -> Cells {
-    let info = node.topology.node(node.id).expect("a node is in its topology");
+    let info = node.config.topology.node(node.id()).expect("a node is in its topology");
     Cells::default()
         .text("key", "local")
         .text("bootstrapped", "COMPLETED")
         .inet("broadcast_address", info.address)
         .int("broadcast_port", STORAGE_PORT)
-        .text("cluster_name", &node.cluster_name)
+        .text("cluster_name", &node.config.cluster_name)
         .text("cql_version", CQL_VERSION)
         .text("data_center", &info.datacenter)
         .int("gossip_generation", i32::try_from(node.started_seconds).unwrap_or(i32::MAX))

@@ -114,17 +114,17 @@ settings! {
         // Storage (contracts 17).
 
         /// When the commit log is synced.
-        commitlog_sync: CommitLogSync = CommitLogSync::Periodic, sync, NotYet;
+        commitlog_sync: CommitLogSync = CommitLogSync::Periodic, sync, WhenBuilt;
         /// Time between two syncs of `periodic`, milliseconds.
-        commitlog_sync_period: u64 = 10_000, millis, NotYet;
+        commitlog_sync_period: u64 = 10_000, millis, WhenBuilt;
         /// Time between two syncs of `group`, milliseconds. Cassandra has no default.
         commitlog_sync_group_window: u64 = 1_000, millis, NotYet;
         /// Size of a segment of the commit log. Cassandra: 32 MiB.
-        commitlog_segment_size: u64 = 1 << 20, mebibytes, NotYet;
+        commitlog_segment_size: u64 = 1 << 20, mebibytes, WhenBuilt;
         /// When segments grow past this, the table with the oldest unflushed write is flushed. Cassandra: 8 GiB.
-        commitlog_total_space: u64 = 64 << 20, mebibytes, NotYet;
+        commitlog_total_space: u64 = 64 << 20, mebibytes, WhenBuilt;
         /// Memory of the memtables of a node; above it the largest is flushed. Cassandra: a quarter of the heap.
-        memtable_heap_space: u64 = 64 << 20, mebibytes, NotYet;
+        memtable_heap_space: u64 = 64 << 20, mebibytes, WhenBuilt;
         /// The cache of decompressed blocks. Cassandra: the smaller of 512 MiB and a quarter of the heap.
         file_cache_size: u64 = 32 << 20, mebibytes, NotYet;
         /// Uncompressed bytes of rows between two entries of a partition's index; none: the format's own.

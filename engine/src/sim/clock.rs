@@ -17,7 +17,7 @@
 //! event, which belong to whoever holds the events.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// Where a virtual clock starts: 2026-12-01T00:00:00Z (contracts.md 2). Microseconds since the Unix epoch.
 pub const VIRTUAL_EPOCH_MICROS: i64 = 1_796_083_200_000_000;
@@ -120,6 +120,56 @@ impl Clock {
             #[cfg(not(target_arch = "wasm32"))]
             Source::System => system_micros(),
         }
+    }
+}
+
+/// The last timestamp and the last timeuuid time that a cluster has given out: both rise strictly, whoever asks and wherever
+/// the clock stands.
+#[derive(Debug)]
+pub struct Given {
+    timestamp_micros: AtomicI64,
+    timeuuid_ticks: AtomicU64,
+}
+
+impl Default for Given {
+    fn default() -> Given {
+        Given::new(i64::MIN, 0)
+    }
+}
+
+impl Given {
+    /// As if these were the last ones given: a timestamp in microseconds, and 100 ns steps since 1582-10-15.
+    pub fn new(timestamp_micros: i64, timeuuid_ticks: u64) -> Given {
+        Given {
+            timestamp_micros: AtomicI64::new(timestamp_micros),
+            timeuuid_ticks: AtomicU64::new(timeuuid_ticks),
+        }
+    }
+
+    /// `now_micros`, or one more than the last if that is later.
+    pub fn next_timestamp_micros(&self, now_micros: i64) -> i64 {
+        let rise = |last: i64| Some(now_micros.max(last.saturating_add(1)));
+        let before = self.timestamp_micros.fetch_update(Ordering::SeqCst, Ordering::SeqCst, rise);
+        let before = before.expect("the closure always gives a value");
+        now_micros.max(before.saturating_add(1))
+    }
+
+    /// `now_ticks`, or one more than the last if that is later.
+    pub fn next_timeuuid_ticks(&self, now_ticks: u64) -> u64 {
+        let rise = |last: u64| Some(now_ticks.max(last + 1));
+        let before = self.timeuuid_ticks.fetch_update(Ordering::SeqCst, Ordering::SeqCst, rise);
+        let before = before.expect("the closure always gives a value");
+        now_ticks.max(before + 1)
+    }
+
+    /// The last timestamp given, microseconds; the least number if none was.
+    pub fn last_timestamp_micros(&self) -> i64 {
+        self.timestamp_micros.load(Ordering::SeqCst)
+    }
+
+    /// The last time given in a timeuuid; 0 if none was.
+    pub fn last_timeuuid_ticks(&self) -> u64 {
+        self.timeuuid_ticks.load(Ordering::SeqCst)
     }
 }
 

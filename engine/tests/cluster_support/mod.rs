@@ -90,7 +90,7 @@ impl World {
     }
 
     pub(crate) fn start(&self, node: NodeId) {
-        self.cluster.node(node).unwrap().start();
+        self.cluster.node(node).unwrap().start().unwrap();
     }
 
     /// INSERT INTO ks.t (p, c, v) VALUES (p, c, v)

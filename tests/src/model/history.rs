@@ -149,7 +149,9 @@ pub fn run(history: &History) -> Result<(), String> {
                 store.now_seconds += i64::try_from(*seconds).expect("few");
             }
             Step::Stop(node) => cluster.node(*node).expect("it exists").stop(),
-            Step::Start => cluster.nodes().for_each(|node| node.start()),
+            Step::Start => {
+                cluster.nodes().for_each(|node| node.start().expect("a node starts again"))
+            }
             Step::Write { writes, timestamp, .. } => {
                 let given =
                     timestamp.unwrap_or(SERVER_MICROS + i64::try_from(number).expect("few"));

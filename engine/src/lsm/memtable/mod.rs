@@ -12,6 +12,7 @@ pub(crate) mod partition;
 pub(crate) mod ranges;
 pub(crate) mod source;
 
+use crate::commitlog::{FirstSegment, LogPosition};
 use crate::row::deletion::{DeletionTime, NO_DELETION_TIME};
 use crate::row::mutation::Mutation;
 use crate::row::{DecoratedKey, Row};
@@ -21,12 +22,21 @@ use crossbeam_skiplist::map::{Entry, Range};
 use parking_lot::Mutex;
 use partition::State;
 use std::ops::RangeBounds;
-use std::sync::atomic::{AtomicI64, AtomicIsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicIsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// The writes of one table since its last flush. Any thread may read and write.
 pub struct Memtable {
     partitions: SkipMap<DecoratedKey, Partition>,
     bytes: AtomicIsize,
+    /// Shared with the other memtables of a node.
+    pool: Arc<Pool>,
+    /// Whether its bytes count in the pool.
+    pooled: AtomicBool,
+    /// What it needs of the commit log: the segment of its first record, 0 for none.
+    first_segment: FirstSegment,
+    /// Where the log stood when it was switched out: all its records are before.
+    log_end: OnceLock<LogPosition>,
     min_timestamp_micros: AtomicI64,
     min_local_deletion_seconds: AtomicI64,
     max_local_deletion_seconds: AtomicI64,
@@ -48,11 +58,41 @@ impl Partition {
 /// Bytes that a partition takes beside its rows: the node of the skip list, its key's allocation.
 const PARTITION_BYTES: isize = 136;
 
+/// Bytes that the memtables of one node take together, those that are not yet flushed.
+#[derive(Debug, Default)]
+pub struct Pool {
+    bytes: AtomicIsize,
+}
+
+impl Pool {
+    /// Bytes now.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes.load(Relaxed).max(0).cast_unsigned()
+    }
+}
+
 impl Default for Memtable {
     fn default() -> Memtable {
+        Memtable::new(Arc::default())
+    }
+}
+
+impl Drop for Memtable {
+    fn drop(&mut self) {
+        self.leave_pool();
+    }
+}
+
+impl Memtable {
+    /// An empty one that counts in `pool`.
+    pub fn new(pool: Arc<Pool>) -> Memtable {
         Memtable {
             partitions: SkipMap::new(),
             bytes: AtomicIsize::new(0),
+            pool,
+            pooled: AtomicBool::new(true),
+            first_segment: FirstSegment::new(0),
+            log_end: OnceLock::new(),
             min_timestamp_micros: AtomicI64::new(i64::MAX),
             min_local_deletion_seconds: AtomicI64::new(NO_DELETION_TIME),
             max_local_deletion_seconds: AtomicI64::new(i64::MIN),
@@ -76,13 +116,35 @@ impl Memtable {
                 // A key of its own, so that no frame or batch stays alive through it.
                 let bytes = Bytes::copy_from_slice(&mutation.key.bytes);
                 let key = DecoratedKey { token: mutation.key.token, bytes };
-                let size = PARTITION_BYTES + key.bytes.len() as isize;
-                self.bytes.fetch_add(size, Relaxed);
+                self.grow(PARTITION_BYTES + key.bytes.len() as isize);
                 self.partitions.get_or_insert(key, Partition::default())
             }
         };
         let grown = entry.value().state.lock().apply(mutation);
-        self.bytes.fetch_add(grown, Relaxed);
+        self.grow(grown);
+    }
+
+    fn grow(&self, bytes: isize) {
+        self.bytes.fetch_add(bytes, Relaxed);
+        self.pool.bytes.fetch_add(bytes, Relaxed);
+    }
+
+    /// Its bytes no longer count: it is flushed, and only readers that began before still hold it.
+    /// Requires: nothing is written to it any more.
+    pub(crate) fn leave_pool(&self) {
+        if self.pooled.swap(false, Relaxed) {
+            self.pool.bytes.fetch_sub(self.bytes.load(Relaxed), Relaxed);
+        }
+    }
+
+    /// What it needs of the commit log.
+    pub(crate) fn first_segment(&self) -> &FirstSegment {
+        &self.first_segment
+    }
+
+    /// Where the log stood when it was switched out.
+    pub(crate) fn log_end(&self) -> &OnceLock<LogPosition> {
+        &self.log_end
     }
 
     fn see(&self, mutation: &Mutation) {
