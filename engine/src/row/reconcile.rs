@@ -14,6 +14,7 @@ use super::cell::{self, CellRef, Liveness};
 use super::data::{self, Cells, Parts, Row, rewrite};
 use super::deletion::{DeletionTime, NO_DELETION_TIME};
 use crate::schema::{ColumnId, Table};
+use crate::sim::faults::{Fault, planted};
 
 /// What became of one or several versions of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -266,7 +267,8 @@ impl Purge {
 
     #[inline]
     fn may_go(&self, timestamp_micros: i64, local_seconds: i64) -> bool {
-        local_seconds < self.gc_before_seconds
+        let early = i64::from(planted(Fault::GcGraceOffByOne));
+        local_seconds < self.gc_before_seconds.saturating_add(early)
             && self.older_than_micros.is_none_or(|limit| timestamp_micros < limit)
     }
 

@@ -19,8 +19,16 @@ pub enum Fault {
     WrongReverseSeek,
     /// A compaction throws deletions away whatever overlapping SSTables and memtables may hold.
     PurgeWithoutOverlapCheck,
+    /// A compaction asks only other SSTables, not memtables, what its deletions may still hide.
+    PurgeIgnoringMemtables,
     /// An expired SSTable is dropped whole whatever lives elsewhere.
     ExpiredDroppedWithoutOverlapCheck,
+    /// What is exactly as old as gc_grace is thrown away, a second too early.
+    GcGraceOffByOne,
+    /// The oldest of several SSTables that are merged is not read.
+    CompactionInputLost,
+    /// Every seventh record of the commit log is passed over when it is read again.
+    ReplaySkipsRecord,
 }
 
 #[cfg(debug_assertions)]

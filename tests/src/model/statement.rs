@@ -26,6 +26,10 @@ pub struct Schema {
     pub columns: Vec<Column>,
     /// `default_time_to_live`, seconds; 0 for none.
     pub default_ttl_seconds: u32,
+    /// `gc_grace_seconds`.
+    pub gc_grace_seconds: u32,
+    /// Further options, each as it stands behind WITH.
+    pub options: Vec<String>,
 }
 
 impl Schema {
@@ -50,6 +54,10 @@ impl Schema {
             let _ = write!(text, ", {}", names("c", self.clustering.len()));
         }
         let _ = write!(text, ")) WITH default_time_to_live = {}", self.default_ttl_seconds);
+        let _ = write!(text, " AND gc_grace_seconds = {}", self.gc_grace_seconds);
+        for option in &self.options {
+            let _ = write!(text, " AND {option}");
+        }
         if !self.clustering.is_empty() {
             let order = self.clustering.iter().enumerate().map(|(n, (_, descending))| {
                 format!("c{n} {}", if *descending { "DESC" } else { "ASC" })

@@ -69,7 +69,8 @@ impl<'c> Elsewhere<'c> {
         let may_hold = |table: &&Arc<SsTable>| table.spans(key) && table.may_contain(key);
         let files = seen.overlapping.iter().filter(may_hold);
         let files = files.map(|table| table.statistics().min_timestamp_micros);
-        let memtables = seen.view.memtables.iter().filter(|m| m.get(key).is_some());
+        let asked = !planted(Fault::PurgeIgnoringMemtables);
+        let memtables = seen.view.memtables.iter().filter(|m| asked && m.get(key).is_some());
         files.chain(memtables.map(|memtable| memtable.min_timestamp_micros())).min()
     }
 }

@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::row::merge::{Item, Merge};
 use crate::row::reconcile::{DroppedColumns, Purge, Settled};
 use crate::row::{Bound, DecoratedKey, DeletionTime, Marker, Row, Unfiltered};
+use crate::sim::faults::{Fault, planted};
 use std::sync::Arc;
 
 /// What came out of a compaction.
@@ -85,7 +86,8 @@ impl Run<'_> {
         let table = store.table();
         let dropped = DroppedColumns::of(&table);
         let mut scans = Vec::with_capacity(readers.len());
-        for reader in readers {
+        let lost = usize::from(readers.len() > 1 && planted(Fault::CompactionInputLost));
+        for reader in &readers[..readers.len() - lost] {
             scans.push(Scan::new(reader, None)?);
         }
         loop {
