@@ -25,6 +25,7 @@ use crate::node::{Message, Node, NodeConfig, PlacedSchema, Reply, system};
 use crate::ring::topology::{NodeInfo, random_uuid};
 use crate::ring::{Consistency, NodeId, Topology, replication};
 use crate::row::mutation::Mutations;
+use crate::row::query::ReadReport;
 use crate::row::{DecoratedKey, Mutation, ReadCommand, ReadResult};
 use crate::schema::{Schema, SchemaChange, Table, TableId};
 use crate::settings::Settings;
@@ -33,7 +34,6 @@ use crate::sim::disk::{Disk, MemoryDisk};
 use crate::sim::executor::{Executor, Task};
 use crate::sim::network::Network;
 use crate::sim::rng::Rng;
-use crate::trace::Trace;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -302,20 +302,21 @@ impl Cluster {
         command: ReadCommand,
         consistency: Consistency,
     ) -> Result<ReadResult, Error> {
-        self.read_traced(node, command, consistency).await.map(|(result, _)| result)
+        self.read_reported(node, command, consistency, &mut ReadReport::default()).await
     }
 
-    /// As [`Cluster::read`], with the lines that replicas wrote for a trace (`Read 1 live rows and 0 tombstone cells` ...).
+    /// As [`Cluster::read`]; `report` gets what there is to tell of it, whether it succeeds or not.
     ///
     /// # Errors
     /// Those of [`Cluster::read`].
-    pub async fn read_traced(
+    pub async fn read_reported(
         &self,
         node: NodeId,
         command: ReadCommand,
         consistency: Consistency,
-    ) -> Result<(ReadResult, Trace), Error> {
-        read::read(&self.coordinator(node)?, command, consistency).await
+        report: &mut ReadReport,
+    ) -> Result<ReadResult, Error> {
+        read::read(&self.coordinator(node)?, command, consistency, report).await
     }
 
     /// Removes all rows of a table on every node.

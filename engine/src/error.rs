@@ -10,6 +10,7 @@
 
 use crate::ring::Consistency;
 use std::fmt;
+use std::net::IpAddr;
 
 /// What kind of write a timeout or failure belongs to (Cassandra's `WriteType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,29 @@ impl WriteKind {
         }
     }
 }
+
+/// Why a replica failed (Cassandra's `RequestFailureReason`), with its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum FailureReason {
+    /// `tombstone_failure_threshold`.
+    ReadTooManyTombstones = 1,
+    /// `local_read_size_fail_threshold`, `coordinator_read_size_fail_threshold`.
+    ReadSize = 4,
+}
+
+impl FailureReason {
+    /// Cassandra's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            FailureReason::ReadTooManyTombstones => "READ_TOO_MANY_TOMBSTONES",
+            FailureReason::ReadSize => "READ_SIZE",
+        }
+    }
+}
+
+/// Where Cassandra's nodes talk to each other: part of the addresses in its messages.
+const STORAGE_PORT: u16 = 7000;
 
 /// A failure of the engine. `Display` gives Cassandra's text where it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,11 +101,15 @@ pub enum Error {
         received: usize,
         /// Answers that the level needs.
         required: usize,
-        /// Address of each failed replica and Cassandra's failure reason code.
-        failures: Vec<(String, u16)>,
+        /// Address of each failed replica, and why it failed.
+        failures: Vec<(IpAddr, FailureReason)>,
+        /// What the coordinator has summed up of it, where it does (`read_thresholds_enabled`).
+        summary: Option<String>,
         /// Whether the replica asked for data answered.
         data_present: bool,
     },
+    /// Inside a replica: a threshold ended the read. The coordinator makes a [`Error::ReadFailure`] of it.
+    Aborted(FailureReason),
     /// TRUNCATE could not reach every node (0x1003).
     Truncate(String),
     /// A mutation over the limit (0x2200); sizes in bytes.
@@ -120,23 +148,26 @@ impl fmt::Display for Error {
             Error::WriteTimeout { received, .. } | Error::ReadTimeout { received, .. } => {
                 write!(f, "Operation timed out - received only {received} responses.")
             }
-            Error::ReadFailure { received, failures, .. } => {
-                write!(
-                    f,
-                    "Operation failed - received {received} responses and {} failures: ",
-                    failures.len()
-                )?;
-                for (i, (address, reason)) in failures.iter().enumerate() {
-                    let comma = if i == 0 { "" } else { ", " };
-                    let name = match reason {
-                        1 => "READ_TOO_MANY_TOMBSTONES",
-                        2 => "TIMEOUT",
-                        _ => "UNKNOWN",
-                    };
-                    write!(f, "{comma}{name} from {address}")?;
+            Error::ReadFailure { received, failures, summary, .. } => {
+                f.write_str("Operation failed - ")?;
+                match summary {
+                    Some(summary) => f.write_str(summary)?,
+                    None => {
+                        write!(f, "received {received} responses and {} failures", failures.len())?
+                    }
                 }
-                Ok(())
+                let of_one = |(address, reason): &(IpAddr, FailureReason)| {
+                    let port = if address.is_ipv6() {
+                        format!("[{address}]:{STORAGE_PORT}")
+                    } else {
+                        format!("{address}:{STORAGE_PORT}")
+                    };
+                    format!("{} from /{port}", reason.name())
+                };
+                let failures: Vec<String> = failures.iter().map(of_one).collect();
+                write!(f, ": {}", failures.join(", "))
             }
+            Error::Aborted(reason) => write!(f, "the read was aborted: {}", reason.name()),
             Error::Truncate(reason) => write!(f, "Error during truncate: {reason}"),
             Error::Oversized { size_bytes, limit_bytes, keyspace, top_keys } => write!(
                 f,

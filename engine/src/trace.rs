@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use cassling_engine::trace::TraceLine;
-//! let line = TraceLine::Read { rows: 1, tombstones: 0 };
+//! let line = TraceLine::Read { rows: 1, tombstones: 0, warned: false };
 //! assert_eq!(line.to_string(), "Read 1 live rows and 0 tombstone cells");
 //! ```
 
@@ -23,6 +23,8 @@ pub enum TraceLine {
         rows: u64,
         /// Tombstones passed.
         tombstones: u64,
+        /// They are worth a warning.
+        warned: bool,
     },
     /// Sources of a partition that were merged.
     Merged {
@@ -34,8 +36,9 @@ pub enum TraceLine {
 impl fmt::Display for TraceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TraceLine::Read { rows, tombstones } => {
-                write!(f, "Read {rows} live rows and {tombstones} tombstone cells")
+            TraceLine::Read { rows, tombstones, warned } => {
+                let seen = if *warned { " (see tombstone_warn_threshold)" } else { "" };
+                write!(f, "Read {rows} live rows and {tombstones} tombstone cells{seen}")
             }
             TraceLine::Merged { sstables } => {
                 write!(f, "Merged data from memtables and {sstables} sstables")

@@ -112,7 +112,7 @@ fn limit_20_of_a_wide_partition_reads_20_rows_and_two_blocks() {
                     read.trace[..],
                     [
                         TraceLine::Merged { sstables: usize::from(flushed) },
-                        TraceLine::Read { rows: 20, tombstones: 0 }
+                        TraceLine::Read { rows: 20, tombstones: 0, warned: false }
                     ]
                 );
             }
@@ -210,7 +210,7 @@ fn a_read_by_names_stops_at_the_newest_complete_row() {
     command.rows = RowSelection::Names(vec![clustering_of(1)].into());
     let newest = read(&store, &disk, &command);
     assert_eq!((newest.cost.sstables, newest.cost.rows_read), (1, 1));
-    assert_eq!(newest.trace[..], [TraceLine::Read { rows: 1, tombstones: 0 }]);
+    assert_eq!(newest.trace[..], [TraceLine::Read { rows: 1, tombstones: 0, warned: false }]);
     // Without a marker a row is never complete.
     let mut update = RowBuilder::new(&clustering_of(1));
     update.cell(V, CellWrite::live(40, b"new"));

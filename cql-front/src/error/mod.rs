@@ -13,8 +13,12 @@ pub mod syntax;
 pub mod term;
 
 use crate::ast::{Feature, Span};
+use cassling_engine::error::FailureReason;
+use cassling_engine::metrics::Cost;
 use cassling_engine::ring::Consistency;
+use cassling_engine::trace::Trace;
 use std::fmt;
+use std::net::IpAddr;
 
 /// Error codes of the native protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +52,17 @@ pub struct Error {
     pub span: Option<Span>,
     /// Warnings that came beside the error.
     pub warnings: Vec<String>,
+    /// What was spent until then, where nodes had been asked.
+    pub spent: Option<Box<Spent>>,
+}
+
+/// What a statement had cost when it failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Counters.
+    pub cost: Cost,
+    /// Trace lines, as those of [`crate::Outcome`].
+    pub trace: Trace,
 }
 
 /// What is wrong, by the part of the language that says so.
@@ -85,17 +100,25 @@ impl ErrorKind {
 impl Error {
     /// An error at a place.
     pub fn at(kind: impl Into<ErrorKind>, span: Span) -> Error {
-        Error { kind: Box::new(kind.into()), span: Some(span), warnings: Vec::new() }
+        Error { kind: Box::new(kind.into()), span: Some(span), warnings: Vec::new(), spent: None }
     }
 
     /// An error without a place.
     pub fn new(kind: impl Into<ErrorKind>) -> Error {
-        Error { kind: Box::new(kind.into()), span: None, warnings: Vec::new() }
+        Error { kind: Box::new(kind.into()), span: None, warnings: Vec::new(), spent: None }
     }
 
     /// The same with a place, unless it has one already.
     pub fn or_at(mut self, span: Span) -> Error {
         self.span.get_or_insert(span);
+        self
+    }
+
+    /// The same with what was spent.
+    pub fn with_spent(mut self, cost: Cost, trace: Trace) -> Error {
+        if cost != Cost::default() || !trace.is_empty() {
+            self.spent = Some(Box::new(Spent { cost, trace }));
+        }
         self
     }
 
@@ -119,7 +142,9 @@ impl Error {
                 Engine::ReadFailure { .. } => Code::ReadFailure,
                 Engine::Truncate(_) => Code::TruncateError,
                 Engine::Oversized { .. } => Code::Invalid,
-                Engine::Invalid(_) | Engine::Storage { .. } => Code::ServerError,
+                Engine::Invalid(_) | Engine::Storage { .. } | Engine::Aborted(_) => {
+                    Code::ServerError
+                }
             },
         }
     }
@@ -156,6 +181,26 @@ impl Error {
                 ("received_responses", count(*received)),
                 ("data_retrieved", Field::Bool(*data_present)),
             ],
+            ErrorKind::Engine(Engine::ReadFailure {
+                consistency,
+                received,
+                required,
+                failures,
+                data_present,
+                ..
+            }) => {
+                let code = |(address, reason): &(IpAddr, FailureReason)| {
+                    (address.to_string(), i64::from(*reason as u16))
+                };
+                vec![
+                    ("consistency", level(consistency)),
+                    ("required_responses", count(*required)),
+                    ("received_responses", count(*received)),
+                    ("failures", count(failures.len())),
+                    ("error_code_map", Field::Codes(failures.iter().map(code).collect())),
+                    ("data_retrieved", Field::Bool(*data_present)),
+                ]
+            }
             _ => Vec::new(),
         }
     }

@@ -227,7 +227,10 @@ impl Runner {
             Ok(result) => note(&mut answer, result, traced),
             Err(error) => {
                 answer.warnings = error.warnings.clone();
-                answer.trace = traced.then(Vec::new);
+                let spent = error.spent.as_deref().cloned().unwrap_or_default();
+                answer.cost = spent.cost;
+                answer.trace =
+                    traced.then(|| spent.trace.iter().map(ToString::to_string).collect());
                 answer.error = Some(error);
             }
         }
@@ -286,6 +289,8 @@ impl Runner {
         while let Some(state) = result.paging_state().map(<[u8]>::to_vec) {
             let next = run(Query { paging_state: Some(state), ..self.query() })?;
             result.cost += &next.cost;
+            // Those of the last page are shown, as the recorder of answers does.
+            result.warnings = next.warnings;
             let (OutcomeKind::Rows(all), OutcomeKind::Rows(page)) = (&mut result.kind, next.kind)
             else {
                 break;

@@ -18,12 +18,16 @@
 pub mod range;
 pub mod read;
 pub mod reconcile;
+mod summary;
 pub mod write;
 
 use crate::error::Error;
 use crate::metrics::Cost;
 use crate::node::{Message, Node, Placed, Reply, View};
 use crate::ring::{Consistency, NodeId, Topology};
+use crate::row::ReadCommand;
+use crate::row::query::ReadReport;
+use crate::row::thresholds::Notices;
 use crate::schema::Replication;
 use crate::sim::network::{Lost, Network, Sending};
 use crate::trace::Trace;
@@ -159,6 +163,11 @@ struct Tally {
     cost: Cost,
     nodes: Nodes,
     trace: Trace,
+    warnings: Vec<String>,
+    /// What replicas said of the read under way, where the coordinator words it.
+    said: Vec<Notices>,
+    /// What came of that.
+    sums: Vec<String>,
 }
 
 impl Tally {
@@ -175,14 +184,37 @@ impl Tally {
         }
     }
 
-    /// Adds what a replica counted.
-    fn add(&mut self, cost: &Cost, trace: Trace) {
+    /// Adds what a replica counted and has to say. Its own words reach the client only from the coordinator itself
+    /// (`is_own`): other nodes keep them in their logs.
+    fn add(&mut self, cost: &Cost, trace: Trace, notices: Option<Box<Notices>>, is_own: bool) {
         self.cost += cost;
         self.trace.extend(trace);
+        let Some(notices) = notices else { return };
+        match notices.warning {
+            Some(_) if !is_own => {}
+            Some(warning) => self.warnings.push(warning),
+            None => self.said.push(*notices),
+        }
+    }
+
+    /// Words what the replicas said of one read ([`summary`]).
+    fn sum_up(&mut self, command: &ReadCommand) {
+        if !self.said.is_empty() {
+            self.sums.extend(summary::warnings(command, &std::mem::take(&mut self.said)));
+        }
     }
 
     fn into_cost(mut self) -> Cost {
         self.cost.nodes = self.nodes.len() as u64;
         self.cost
+    }
+
+    fn into_report(mut self, report: &mut ReadReport) -> Cost {
+        report.trace.append(&mut self.trace);
+        report.warnings.append(&mut self.warnings);
+        report.warnings.append(&mut self.sums);
+        let cost = self.into_cost();
+        report.cost += &cost;
+        cost
     }
 }

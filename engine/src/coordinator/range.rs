@@ -11,7 +11,7 @@
 //! merged. There are no digests. A piece is looked at only when the ones before it left room under the limit, so a dead replica behind
 //! the limit refuses nothing.
 
-use super::read::{Contacted, Found, contacts, own_rows};
+use super::read::{Contacted, Found, contacts};
 use super::reconcile;
 use super::{Coordinator, Nodes, Tally};
 use crate::error::Error;
@@ -76,13 +76,19 @@ async fn read_piece(
     let read = Contacted { coordinator, level, contacts };
     match *contacts {
         [] => return Err(read.timeout(0, false)),
-        [one] if one == coordinator.own.id() => return own_rows(coordinator, &command, tally),
-        [_] => return read.rows_of_one(command, tally).await,
+        [one] if one == coordinator.own.id() => return read.own_rows(&command, tally),
         _ => {}
     }
     let command = Arc::new(command);
-    let data = read.full_data(contacts, &command, tally).await?;
-    reconcile::reconcile(&read, &command, data, tally).await
+    let found = match *contacts {
+        [_] => read.rows_of_one(&command, tally).await,
+        _ => match read.full_data(contacts, &command, tally).await {
+            Ok(data) => reconcile::reconcile(&read, &command, data, tally).await,
+            Err(error) => Err(error),
+        },
+    };
+    tally.sum_up(&command);
+    found
 }
 
 /// A part of the ring between two tokens that has one list of replicas.

@@ -14,52 +14,54 @@
 //! Not here: how differing replicas are merged ([`super::reconcile`]), and reads over many partitions ([`super::range`]).
 
 use super::reconcile;
-use super::{Coordinator, Gather, Nodes, Tally, range};
-use crate::error::Error;
+use super::{Coordinator, Gather, Nodes, Tally, range, summary};
+use crate::error::{Error, FailureReason};
 use crate::lsm::ReplicaRead;
 use crate::node::{Message, Placed, Reply, Want, replica};
 use crate::ring::{Consistency, NodeId, Token};
-use crate::row::query::{Keys, Limits, PartitionRows, Partitions, Resume};
+use crate::row::query::{Keys, Limits, PartitionRows, Partitions, ReadReport, Resume};
+use crate::row::thresholds::Notices;
 use crate::row::{DecoratedKey, ReadCommand, ReadResult, merge};
 use crate::sim::network::Lost;
-use crate::trace::Trace;
 use std::sync::Arc;
 
-/// Reads at the level. Gives also the lines that the replicas wrote for a trace, in the order in which they answered.
+/// Reads at the level. `report` gets what there is to tell, whether the read succeeds or not.
 ///
 /// # Errors
-/// [`Error::Unavailable`], [`Error::ReadTimeout`], or a replica's own failure.
+/// [`Error::Unavailable`], [`Error::ReadTimeout`], [`Error::ReadFailure`], or a replica's own failure.
 pub async fn read(
     coordinator: &Coordinator<'_>,
     command: ReadCommand,
     level: Consistency,
-) -> Result<(ReadResult, Trace), Error> {
+    report: &mut ReadReport,
+) -> Result<ReadResult, Error> {
     let mut tally = Tally::default();
+    let found = find(coordinator, command, level, &mut tally).await;
+    let cost = tally.into_report(report);
+    found.map(|Found { partitions, limited }| ReadResult { partitions, limited, cost })
+}
+
+async fn find(
+    coordinator: &Coordinator<'_>,
+    command: ReadCommand,
+    level: Consistency,
+    tally: &mut Tally,
+) -> Result<Found, Error> {
     let placed = coordinator.placed(&command.table.keyspace)?;
-    let found = match &command.partitions {
+    match &command.partitions {
         Partitions::Keys(keys) if keys.len() == 1 => {
             let token = keys[0].token;
             match keys_to_read(keys, &command.limits) {
-                [] => Found::default(),
-                _ => by_key(coordinator, command, token, placed, level, &mut tally).await?,
+                [] => Ok(Found::default()),
+                _ => by_key(coordinator, command, token, placed, level, tally).await,
             }
         }
         Partitions::Keys(keys) => {
             let keys = keys_to_read(keys, &command.limits);
-            by_keys(coordinator, &command, keys, placed, level, &mut tally).await?
+            by_keys(coordinator, &command, keys, placed, level, tally).await
         }
-        Partitions::Range(_) => {
-            range::read(coordinator, &command, placed, level, &mut tally).await?
-        }
-    };
-    let trace = std::mem::take(&mut tally.trace);
-    let result = ReadResult {
-        partitions: found.partitions,
-        limited: found.limited,
-        cost: tally.into_cost(),
-        ..ReadResult::default()
-    };
-    Ok((result, trace))
+        Partitions::Range(_) => range::read(coordinator, &command, placed, level, tally).await,
+    }
 }
 
 /// What a part of a read found.
@@ -73,6 +75,19 @@ impl Found {
     /// Rows found: a partition with statics alone counts as one.
     pub(super) fn row_count(&self) -> u64 {
         self.partitions.iter().map(|p| p.rows.len().max(1) as u64).sum()
+    }
+
+    /// Keeps so many rows of the one partition there may be.
+    fn cut(&mut self, rows: u64) {
+        if self.row_count() > rows {
+            self.limited = true;
+            match (rows, self.partitions.last_mut()) {
+                (0, _) | (_, None) => self.partitions.clear(),
+                (rows, Some(partition)) => {
+                    partition.rows.truncate(usize::try_from(rows).unwrap_or(usize::MAX));
+                }
+            }
+        }
     }
 }
 
@@ -93,28 +108,41 @@ async fn by_keys(
     tally: &mut Tally,
 ) -> Result<Found, Error> {
     let mut all = Found::default();
+    let every_key = command.every_key;
     let mut rows_left = command.limits.rows;
+    let mut failed = None;
     for key in keys {
         if rows_left == 0 {
             all.limited = true;
-            break;
+            if !every_key {
+                break;
+            }
         }
         let is_resumed = |resume: &Resume| resume.key == *key;
         let one = ReadCommand {
             partitions: Partitions::Keys(Keys::from_buf([key.clone()])),
             limits: Limits {
-                rows: rows_left,
+                rows: if every_key { command.limits.rows } else { rows_left },
                 per_partition: command.limits.per_partition,
                 resume: command.limits.resume.clone().filter(is_resumed),
             },
             ..command.clone()
         };
-        let found = by_key(coordinator, one, key.token, placed, level, tally).await?;
+        let mut found = match by_key(coordinator, one, key.token, placed, level, tally).await {
+            Ok(found) => found,
+            // The others are under way: they are read, and their warnings told, all the same.
+            Err(error @ Error::ReadFailure { .. }) if every_key => {
+                failed.get_or_insert(error);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        found.cut(rows_left);
         rows_left = rows_left.saturating_sub(found.row_count());
-        all.limited = found.limited;
+        all.limited |= found.limited;
         all.partitions.extend(found.partitions);
     }
-    Ok(all)
+    failed.map_or(Ok(all), Err)
 }
 
 async fn by_key(
@@ -132,11 +160,17 @@ async fn by_key(
     let read = Contacted { coordinator, level, contacts: &contacts };
     match contacts[..] {
         // Replication factor 0 at ALL: nobody is needed and nobody can answer. Cassandra fails here too (0x0000).
-        [] => Err(read.timeout(0, false)),
-        [one] if one == coordinator.own.id() => own_rows(coordinator, &command, tally),
-        [_] => read.rows_of_one(command, tally).await,
-        _ => read.data_and_digests(command, tally).await,
+        [] => return Err(read.timeout(0, false)),
+        [one] if one == coordinator.own.id() => return read.own_rows(&command, tally),
+        _ => {}
     }
+    let command = Arc::new(command);
+    let found = match contacts[..] {
+        [_] => read.rows_of_one(&command, tally).await,
+        _ => read.data_and_digests(&command, tally).await,
+    };
+    tally.sum_up(&command);
+    found
 }
 
 /// The living replicas that a read asks: the closest, as many as the level needs; for EACH_QUORUM a quorum of each
@@ -167,19 +201,6 @@ pub(super) fn contacts(
     closest
 }
 
-/// The direct path: the coordinator's own replica is enough.
-pub(super) fn own_rows(
-    coordinator: &Coordinator<'_>,
-    command: &ReadCommand,
-    tally: &mut Tally,
-) -> Result<Found, Error> {
-    let own = coordinator.own.id();
-    let read = replica::read_rows(coordinator.own, command)?;
-    tally.arrived(own, own);
-    tally.add(&read.cost, read.trace);
-    Ok(Found { partitions: read.partitions, limited: read.limited })
-}
-
 /// A read of one partition or one piece of the ring, and the replicas that it asks.
 #[derive(Clone, Copy)]
 pub(super) struct Contacted<'a> {
@@ -189,6 +210,47 @@ pub(super) struct Contacted<'a> {
 }
 
 impl Contacted<'_> {
+    /// The direct path: the coordinator's own replica is enough.
+    pub(super) fn own_rows(
+        &self,
+        command: &ReadCommand,
+        tally: &mut Tally,
+    ) -> Result<Found, Error> {
+        let own = self.coordinator.own.id();
+        let read = replica::read_rows(self.coordinator.own, command)?;
+        tally.arrived(own, own);
+        let abort = read.notices.as_ref().and_then(|notices| notices.abort());
+        tally.add(&read.cost, read.trace, read.notices, true);
+        let failure = abort.map(|reason| self.failure(own, reason, 0, false, command, tally));
+        tally.sum_up(command);
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(Found { partitions: read.partitions, limited: read.limited }),
+        }
+    }
+
+    /// The failure that a client gets when `from` gave up after `received` replicas had answered.
+    fn failure(
+        &self,
+        from: NodeId,
+        reason: FailureReason,
+        received: usize,
+        data_present: bool,
+        command: &ReadCommand,
+        tally: &Tally,
+    ) -> Error {
+        let node = self.coordinator.topology.node(from);
+        let address = node.expect("replicas are nodes of the topology").address;
+        Error::ReadFailure {
+            consistency: self.level,
+            received,
+            required: self.contacts.len(),
+            failures: vec![(address, reason)],
+            summary: summary::failure(command, &tally.said),
+            data_present,
+        }
+    }
+
     /// Sends a read to each of `to` at once.
     pub(super) fn ask(
         &self,
@@ -238,15 +300,19 @@ impl Contacted<'_> {
     /// A single other replica is enough: its live rows are the answer.
     pub(super) async fn rows_of_one(
         &self,
-        command: ReadCommand,
+        command: &Arc<ReadCommand>,
         tally: &mut Tally,
     ) -> Result<Found, Error> {
-        let mut answers = self.ask(self.contacts, &Arc::new(command), Want::Rows, tally);
+        let mut answers = self.ask(self.contacts, command, Want::Rows, tally);
         let Some((from, reply)) = answers.next().await else { return Err(self.timeout(0, false)) };
         match self.accept(from, reply, tally)? {
             Some(Reply::Rows(read)) => {
-                tally.add(&read.cost, read.trace);
-                Ok(Found { partitions: read.partitions, limited: read.limited })
+                let abort = read.notices.as_ref().and_then(|notices| notices.abort());
+                tally.add(&read.cost, read.trace, read.notices, false);
+                match abort {
+                    Some(reason) => Err(self.failure(from, reason, 0, false, command, tally)),
+                    None => Ok(Found { partitions: read.partitions, limited: read.limited }),
+                }
             }
             None => Err(self.timeout(0, false)),
             Some(_) => unreachable!("rows were asked for"),
@@ -262,15 +328,20 @@ impl Contacted<'_> {
     ) -> Result<Vec<(NodeId, ReplicaRead)>, Error> {
         let mut answers = self.ask(from, command, Want::Data, tally);
         let mut data: Vec<(NodeId, ReplicaRead)> = Vec::with_capacity(from.len());
+        let mut aborts = Aborts::default();
         while let Some((from, reply)) = answers.next().await {
             match self.accept(from, reply, tally)? {
                 Some(Reply::Data(mut read)) => {
-                    tally.add(&read.cost, std::mem::take(&mut read.trace));
+                    self.hear(from, &mut read, &mut aborts, tally);
                     data.push((from, read));
                 }
                 None => {}
                 Some(_) => unreachable!("data was asked for"),
             }
+        }
+        let own_answered = data.iter().any(|(id, _)| *id == self.coordinator.own.id());
+        if let Some(error) = self.aborted(&aborts, own_answered, command, tally) {
+            return Err(error);
         }
         if data.len() < from.len() {
             return Err(self.timeout(data.len(), !data.is_empty()));
@@ -283,27 +354,33 @@ impl Contacted<'_> {
     /// Data from the closest replica, digests from the others; if they differ, all of it from all.
     async fn data_and_digests(
         &self,
-        command: ReadCommand,
+        command: &Arc<ReadCommand>,
         tally: &mut Tally,
     ) -> Result<Found, Error> {
-        let command = Arc::new(command);
         let (closest, others) = self.contacts.split_first().expect("several are contacted");
-        let mut answers = self.ask(others, &command, Want::Digest, tally);
-        answers.add(self.ask(std::slice::from_ref(closest), &command, Want::Data, tally));
+        let mut answers = self.ask(others, command, Want::Digest, tally);
+        answers.add(self.ask(std::slice::from_ref(closest), command, Want::Data, tally));
         let (mut data, mut digests) = (None, Vec::with_capacity(others.len()));
+        let mut aborts = Aborts::default();
         while let Some((from, reply)) = answers.next().await {
             match self.accept(from, reply, tally)? {
-                Some(Reply::Digest { digest, cost, trace }) => {
-                    tally.add(&cost, trace);
+                Some(Reply::Digest { digest, cost, trace, notices }) => {
+                    let is_own = from == self.coordinator.own.id();
+                    aborts.note(from, notices.as_deref());
+                    tally.add(&cost, trace, notices, is_own);
                     digests.push(digest);
                 }
                 Some(Reply::Data(mut read)) => {
-                    tally.add(&read.cost, std::mem::take(&mut read.trace));
+                    self.hear(from, &mut read, &mut aborts, tally);
                     data = Some(read);
                 }
                 None => {}
                 Some(_) => unreachable!("data and digests were asked for"),
             }
+        }
+        let own_answered = data.is_some() && *closest == self.coordinator.own.id();
+        if let Some(error) = self.aborted(&aborts, own_answered, command, tally) {
+            return Err(error);
         }
         let received = digests.len() + usize::from(data.is_some());
         let Some(data) = data.filter(|_| received == self.contacts.len()) else {
@@ -312,7 +389,7 @@ impl Contacted<'_> {
         let expected = merge::digest(&data.partitions);
         let all_agree = digests.iter().all(|digest| *digest == expected);
         if all_agree {
-            let merged = merge::merge_replicas(&command, vec![data.partitions]);
+            let merged = merge::merge_replicas(command, vec![data.partitions]);
             tally.cost += &merged.result.cost;
             return Ok(Found {
                 partitions: merged.result.partitions,
@@ -320,7 +397,41 @@ impl Contacted<'_> {
             });
         }
         tally.cost.digest_mismatches += 1;
-        let sources = self.full_data(self.contacts, &command, tally).await?;
-        reconcile::reconcile(self, &command, sources, tally).await
+        let sources = self.full_data(self.contacts, command, tally).await?;
+        reconcile::reconcile(self, command, sources, tally).await
+    }
+
+    /// Takes in what a replica says beside its data.
+    fn hear(&self, from: NodeId, read: &mut ReplicaRead, aborts: &mut Aborts, tally: &mut Tally) {
+        let notices = read.notices.take();
+        aborts.note(from, notices.as_deref());
+        let is_own = from == self.coordinator.own.id();
+        tally.add(&read.cost, std::mem::take(&mut read.trace), notices, is_own);
+    }
+
+    /// The first abort fails the read: all that are asked are needed. The coordinator's own replica answers before any message
+    /// comes back.
+    fn aborted(
+        &self,
+        aborts: &Aborts,
+        own_answered: bool,
+        command: &ReadCommand,
+        tally: &Tally,
+    ) -> Option<Error> {
+        let own = self.coordinator.own.id();
+        let first = aborts.0.iter().find(|(from, _)| *from == own).or(aborts.0.first());
+        let &(from, reason) = first?;
+        let before = usize::from(own_answered && from != own);
+        Some(self.failure(from, reason, before, before > 0, command, tally))
+    }
+}
+
+/// Replicas that gave up, in the order in which they answered.
+#[derive(Default)]
+struct Aborts(Vec<(NodeId, FailureReason)>);
+
+impl Aborts {
+    fn note(&mut self, from: NodeId, notices: Option<&Notices>) {
+        self.0.extend(notices.and_then(Notices::abort).map(|reason| (from, reason)));
     }
 }

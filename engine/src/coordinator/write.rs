@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Largest mutation: half a commit log segment of 32 MiB (Cassandra's `max_mutation_size`), so that one always fits.
+/// Largest mutation, bytes, unless `max_mutation_size` says otherwise: half a commit log segment of 32 MiB (Cassandra's `max_mutation_size`), so that one always fits.
 pub const MUTATION_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Where a mutation goes.
@@ -81,8 +81,11 @@ fn plan<'p>(
     mutation: &Mutation,
     level: Consistency,
 ) -> Result<Planned<'p>, Error> {
-    if let Some(size_bytes) = mutation.over(MUTATION_BYTES_MAX) {
-        return Err(oversized(mutation, size_bytes));
+    let limit = coordinator.view.settings.max_mutation_size;
+    let limit = limit.and_then(|bytes| usize::try_from(bytes).ok());
+    let limit_bytes = limit.unwrap_or(MUTATION_BYTES_MAX);
+    if let Some(size_bytes) = mutation.over(limit_bytes) {
+        return Err(oversized(mutation, size_bytes, limit_bytes));
     }
     let placed = coordinator.placed(&mutation.table.keyspace)?;
     let place = coordinator.topology.owner_index(mutation.key.token);
@@ -210,10 +213,10 @@ impl<'a> Needed<'a> {
     }
 }
 
-fn oversized(mutation: &Mutation, size_bytes: usize) -> Error {
+fn oversized(mutation: &Mutation, size_bytes: usize, limit_bytes: usize) -> Error {
     Error::Oversized {
         size_bytes,
-        limit_bytes: MUTATION_BYTES_MAX,
+        limit_bytes,
         keyspace: mutation.table.keyspace.clone(),
         top_keys: format!("{}.{}", mutation.table.name, key_text(&mutation.table, mutation)),
     }

@@ -28,6 +28,7 @@ use crate::commitlog::{CommitLog, LogPosition};
 use crate::error::Error;
 use crate::metrics::Cost;
 use crate::row::merge::{Item, Merge, PartitionData};
+use crate::row::thresholds::{Notices, ReadThresholds};
 use crate::row::{Bound, DeletionTime, Mutation, PartitionRows, ReadCommand};
 use crate::schema::Table;
 use crate::sim::clock::Clock;
@@ -95,6 +96,8 @@ pub struct LocalRead {
     pub cost: Cost,
     /// What Cassandra's trace says of it.
     pub trace: Trace,
+    /// What there is to say of thresholds; a read that was aborted has no rows.
+    pub notices: Option<Box<Notices>>,
 }
 
 /// Data of one replica with its tombstones, to be merged with that of others.
@@ -108,6 +111,8 @@ pub struct ReplicaRead {
     pub cost: Cost,
     /// What Cassandra's trace says of it.
     pub trace: Trace,
+    /// What there is to say of thresholds; a read that was aborted has no rows.
+    pub notices: Option<Box<Notices>>,
 }
 
 impl TableStore {
@@ -432,7 +437,19 @@ impl TableStore {
     /// # Errors
     /// [`Error::Storage`] if a file is damaged.
     pub fn read(&self, command: &ReadCommand) -> Result<LocalRead, Error> {
-        read::live(&self.view(), command)
+        self.read_within(command, ReadThresholds::NONE)
+    }
+
+    /// As [`TableStore::read`], until a threshold ends it.
+    ///
+    /// # Errors
+    /// Those of [`TableStore::read`].
+    pub fn read_within(
+        &self,
+        command: &ReadCommand,
+        thresholds: ReadThresholds,
+    ) -> Result<LocalRead, Error> {
+        read::live(&self.view(), command, thresholds)
     }
 
     /// Reads with tombstones, for [`crate::row::merge::merge_replicas`].
@@ -440,7 +457,19 @@ impl TableStore {
     /// # Errors
     /// [`Error::Storage`] if a file is damaged.
     pub fn read_for_merge(&self, command: &ReadCommand) -> Result<ReplicaRead, Error> {
-        read::for_merge(&self.view(), command)
+        self.read_for_merge_within(command, ReadThresholds::NONE)
+    }
+
+    /// As [`TableStore::read_for_merge`], until a threshold ends it.
+    ///
+    /// # Errors
+    /// Those of [`TableStore::read_for_merge`].
+    pub fn read_for_merge_within(
+        &self,
+        command: &ReadCommand,
+        thresholds: ReadThresholds,
+    ) -> Result<ReplicaRead, Error> {
+        read::for_merge(&self.view(), command, thresholds)
     }
 }
 

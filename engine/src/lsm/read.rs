@@ -28,6 +28,7 @@ use crate::row::merge::{Head, Merge, Run, Source};
 use crate::row::pass::Met;
 use crate::row::query::{KeyRange, Partitions, ReadCommand, RowSelection};
 use crate::row::reconcile::{Purge, merge_rows};
+use crate::row::thresholds::{Notices, ReadThresholds};
 use crate::trace::{Trace, TraceLine};
 use std::ops::Bound;
 
@@ -101,33 +102,62 @@ pub(super) struct Read<'r> {
 }
 
 /// Reads live data.
-pub(super) fn live(view: &View, command: &ReadCommand) -> Result<LocalRead, Error> {
-    let (kept, limited, cost, trace) = run(view, command, Kept::Live(Vec::new()))?;
+pub(super) fn live(
+    view: &View,
+    command: &ReadCommand,
+    thresholds: ReadThresholds,
+) -> Result<LocalRead, Error> {
+    let Ran { kept, limited, cost, trace, notices } =
+        run(view, command, Kept::Live(Vec::new()), thresholds)?;
     let Kept::Live(partitions) = kept else { unreachable!("live rows were to be kept") };
-    Ok(LocalRead { partitions, limited, cost, trace })
+    Ok(LocalRead { partitions, limited, cost, trace, notices })
 }
 
 /// Reads with tombstones.
-pub(super) fn for_merge(view: &View, command: &ReadCommand) -> Result<ReplicaRead, Error> {
-    let (kept, limited, cost, trace) = run(view, command, Kept::All(Vec::new()))?;
+pub(super) fn for_merge(
+    view: &View,
+    command: &ReadCommand,
+    thresholds: ReadThresholds,
+) -> Result<ReplicaRead, Error> {
+    let Ran { kept, limited, cost, trace, notices } =
+        run(view, command, Kept::All(Vec::new()), thresholds)?;
     let Kept::All(partitions) = kept else { unreachable!("tombstones were to be kept") };
-    Ok(ReplicaRead { partitions, limited, cost, trace })
+    Ok(ReplicaRead { partitions, limited, cost, trace, notices })
 }
 
-fn run(view: &View, command: &ReadCommand, kept: Kept) -> Result<(Kept, bool, Cost, Trace), Error> {
+/// What a read came to, whole or aborted.
+struct Ran {
+    kept: Kept,
+    limited: bool,
+    cost: Cost,
+    trace: Trace,
+    notices: Option<Box<Notices>>,
+}
+
+fn run(
+    view: &View,
+    command: &ReadCommand,
+    kept: Kept,
+    thresholds: ReadThresholds,
+) -> Result<Ran, Error> {
     let readers: Vec<SsReader<'_>> = view.sstables.iter().map(|t| SsReader::new(t)).collect();
     let mut read = Read {
         view,
         command,
         readers: &readers,
-        collector: Collector::new(command, kept),
+        collector: Collector::new(command, kept, thresholds),
         cost: Cost::default(),
         trace: Trace::new(),
     };
     if !read.collector.is_full() {
-        match &command.partitions {
-            Partitions::Keys(keys) => read.keys(keys)?,
-            Partitions::Range(range) => read.range(range)?,
+        let ran = match &command.partitions {
+            Partitions::Keys(keys) => read.keys(keys),
+            Partitions::Range(range) => read.range(range),
+        };
+        match ran {
+            // What it met until then is told.
+            Ok(()) | Err(Error::Aborted(_)) => {}
+            Err(error) => return Err(error),
         }
     }
     let Read { collector, mut cost, trace, .. } = read;
@@ -142,7 +172,8 @@ fn run(view: &View, command: &ReadCommand, kept: Kept) -> Result<(Kept, bool, Co
     cost.tombstones += collector.counts.tombstones;
     cost.rows_filtered += collector.counts.filtered;
     let limited = collector.is_full();
-    Ok((collector.kept, limited, cost, trace))
+    let notices = collector.notices();
+    Ok(Ran { kept: collector.kept, limited, cost, trace, notices })
 }
 
 impl<'r> Read<'r> {
@@ -156,12 +187,13 @@ impl<'r> Read<'r> {
             let Some(runs) = runs(self.command, key) else { continue };
             self.cost.partitions += 1;
             let before = self.collector.counts;
-            if self.command.by_names() {
-                self.names(key, runs)?;
+            let read = if self.command.by_names() {
+                self.names(key, runs)
             } else {
-                self.merge_all(key, runs)?;
-            }
+                self.merge_all(key, runs)
+            };
             self.trace_counts(before);
+            read?;
         }
         Ok(())
     }
@@ -169,7 +201,8 @@ impl<'r> Read<'r> {
     fn trace_counts(&mut self, before: Counts) {
         let after = self.collector.counts;
         let (rows, tombstones) = (after.rows - before.rows, after.tombstones - before.tombstones);
-        self.trace.push(TraceLine::Read { rows, tombstones });
+        let warned = self.collector.is_warned();
+        self.trace.push(TraceLine::Read { rows, tombstones, warned });
     }
 
     /// The SSTables that may hold the key, newest data first, by index.
@@ -217,13 +250,13 @@ impl<'r> Read<'r> {
                 parts.add(reader, key, found, self.command.reversed, !intersects);
             }
         }
-        self.collect(key, parts, runs)?;
+        let collected = self.collect(key, parts, runs);
         let opened = self.take_opened();
         if has_input {
             // Cassandra answers without a merge where there is nothing that could hold the partition.
             self.trace.push(TraceLine::Merged { sstables: opened });
         }
-        Ok(())
+        collected
     }
 
     /// Number of SSTables that the last partition was found in.
@@ -246,6 +279,12 @@ impl<'r> Read<'r> {
     /// All partitions of a range of tokens.
     fn range(&mut self, range: &KeyRange) -> Result<(), Error> {
         let before = self.collector.counts;
+        let read = self.walk(range);
+        self.trace_counts(before);
+        read
+    }
+
+    fn walk(&mut self, range: &KeyRange) -> Result<(), Error> {
         let resume = self.command.limits.resume.as_ref().map(|resume| &resume.key);
         let start_token = match (resume, range.start) {
             (Some(key), _) => Some((key.token, true)),
@@ -326,7 +365,6 @@ impl<'r> Read<'r> {
                 }
             }
         }
-        self.trace_counts(before);
         Ok(())
     }
 }

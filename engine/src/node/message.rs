@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::lsm::{LocalRead, ReplicaRead};
 use crate::metrics::Cost;
 use crate::row::query::Partitions;
+use crate::row::thresholds::Notices;
 use crate::row::{Mutation, ReadCommand};
 use crate::schema::Table;
 use crate::trace::Trace;
@@ -73,6 +74,8 @@ pub enum Reply {
         cost: Cost,
         /// Lines for the request's trace.
         trace: Trace,
+        /// What there is to say of thresholds.
+        notices: Option<Box<Notices>>,
     },
     /// The replica could not do it.
     Failed(Error),

@@ -4,6 +4,7 @@ use super::message::{Message, Reply, Want};
 use super::{Node, system_rows};
 use crate::error::Error;
 use crate::lsm::LocalRead;
+use crate::row::thresholds::ReadThresholds;
 use crate::row::{Mutation, ReadCommand, merge};
 use crate::schema::Table;
 
@@ -40,20 +41,25 @@ pub fn read_rows(node: &Node, command: &ReadCommand) -> Result<LocalRead, Error>
     if command.table.is_virtual {
         return system_rows::read(node, command);
     }
-    node.store(&node.view(), &command.table)?.read(command)
+    let view = node.view();
+    let thresholds = ReadThresholds::of(&view.settings, &command.table.keyspace);
+    node.store(&view, &command.table)?.read_within(command, thresholds)
 }
 
 fn read(node: &Node, command: &ReadCommand, want: Want) -> Result<Reply, Error> {
     if want == Want::Rows {
         return read_rows(node, command).map(Reply::Rows);
     }
-    let data = node.store(&node.view(), &command.table)?.read_for_merge(command)?;
+    let view = node.view();
+    let thresholds = ReadThresholds::of(&view.settings, &command.table.keyspace);
+    let data = node.store(&view, &command.table)?.read_for_merge_within(command, thresholds)?;
     Ok(match want {
         Want::Rows | Want::Data => Reply::Data(data),
         Want::Digest => Reply::Digest {
             digest: merge::digest(&data.partitions),
             cost: data.cost,
             trace: data.trace,
+            notices: data.notices,
         },
     })
 }

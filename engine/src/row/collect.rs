@@ -11,10 +11,12 @@ use super::deletion::DeletionTime;
 use super::key::DecoratedKey;
 use super::merge::{Item, Merge, Source};
 use super::pass::Met;
-use super::query::{PartitionRows, ReadCommand};
+use super::query::{PartitionRows, Partitions, ReadCommand};
 use super::reconcile::{DroppedColumns, Purge, Settled};
+use super::thresholds::{Notices, Passed, ReadThresholds, tombstone_warning};
 use super::unfiltered::{Marker, PartitionData, Unfiltered};
-use crate::error::Error;
+use crate::error::{Error, FailureReason};
+use crate::ring::Token;
 
 /// What is kept.
 #[derive(Debug)]
@@ -54,6 +56,11 @@ pub(crate) struct Collector<'c> {
     purge: Purge,
     dropped: DroppedColumns<'c>,
     has_row_conditions: bool,
+    thresholds: ReadThresholds,
+    /// Bytes read, where a threshold asks for them.
+    bytes: u64,
+    /// The last partition read, once a warning is due.
+    warned_at: Option<Token>,
     /// Rows still allowed by the row limit.
     pub(crate) rows_left: u64,
     pub(crate) counts: Counts,
@@ -72,8 +79,15 @@ struct Open {
 }
 
 impl<'c> Collector<'c> {
-    pub(crate) fn new(command: &'c ReadCommand, kept: Kept) -> Collector<'c> {
+    pub(crate) fn new(
+        command: &'c ReadCommand,
+        kept: Kept,
+        thresholds: ReadThresholds,
+    ) -> Collector<'c> {
         Collector {
+            thresholds,
+            bytes: 0,
+            warned_at: None,
             purge: Purge::of_read(&command.table, command.now_seconds),
             dropped: DroppedColumns::of(&command.table),
             has_row_conditions: command.filter.has_row_conditions(&command.table),
@@ -90,15 +104,90 @@ impl<'c> Collector<'c> {
     }
 
     /// Reads a partition. `static_row` is merged over all sources and settled.
+    ///
+    /// # Errors
+    /// [`Error::Aborted`] at a threshold, or those of the stream.
     pub(crate) fn partition<S: Source>(
         &mut self,
         key: &DecoratedKey,
         static_row: Option<Row>,
         stream: &mut Merge<S>,
     ) -> Result<Ended, Error> {
+        let before = (self.counts.rows, self.counts.tombstones);
+        let ended = self.read_partition(key, static_row, stream);
+        // A partition of which nothing is left is none.
+        let is_empty = before == (self.counts.rows, self.counts.tombstones)
+            && self.purge.deletion(stream.partition_deletion()).is_live();
+        if self.is_warned() && !is_empty {
+            self.warned_at = Some(key.token);
+        }
+        ended
+    }
+
+    /// Whether the tombstones so far are worth a warning.
+    pub(crate) fn is_warned(&self) -> bool {
+        i64::try_from(self.counts.tombstones).unwrap_or(i64::MAX) > self.thresholds.tombstones_warn
+    }
+
+    /// What the replica has to say of the read.
+    pub(crate) fn notices(&self) -> Option<Box<Notices>> {
+        let Counts { rows, tombstones, .. } = self.counts;
+        let mut notices = Notices::default();
+        if let Some(token) = self.warned_at {
+            notices.tombstones = Some(Passed::Warn(tombstones));
+            if !self.thresholds.tracked {
+                let warning = tombstone_warning(self.command, rows, tombstones, token.0);
+                notices.warning = Some(warning);
+            }
+        }
+        if tombstones > self.thresholds.tombstones_fail {
+            notices.tombstones = Some(Passed::Fail(tombstones));
+        }
+        let reached = |threshold: Option<u64>| threshold.is_some_and(|t| self.bytes >= t);
+        if reached(self.thresholds.bytes_fail) {
+            notices.bytes = Some(Passed::Fail(self.bytes));
+        } else if reached(self.thresholds.bytes_warn) {
+            notices.bytes = Some(Passed::Warn(self.bytes));
+        }
+        (notices != Notices::default()).then(|| Box::new(notices))
+    }
+
+    /// Counts tombstones one by one: the read ends at the first one past the threshold.
+    fn add_tombstones(&mut self, tombstones: u64) -> Result<(), Error> {
+        let before = self.counts.tombstones;
+        self.counts.tombstones += tombstones;
+        if tombstones > 0 && self.counts.tombstones > self.thresholds.tombstones_fail {
+            self.counts.tombstones = before.max(self.thresholds.tombstones_fail) + 1;
+            return Err(Error::Aborted(FailureReason::ReadTooManyTombstones));
+        }
+        Ok(())
+    }
+
+    fn add_bytes(&mut self, bytes: usize) -> Result<(), Error> {
+        let ReadThresholds { bytes_warn, bytes_fail, .. } = self.thresholds;
+        if bytes_warn.or(bytes_fail).is_some() {
+            self.bytes += bytes as u64;
+            if bytes_fail.is_some_and(|fail| self.bytes >= fail) {
+                return Err(Error::Aborted(FailureReason::ReadSize));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_partition<S: Source>(
+        &mut self,
+        key: &DecoratedKey,
+        static_row: Option<Row>,
+        stream: &mut Merge<S>,
+    ) -> Result<Ended, Error> {
         let command = self.command;
+        let static_row = static_row.filter(|_| self.reads_statics());
         let static_row = static_row.and_then(|row| self.visible(&row).row(&[&row]));
-        let live_static = static_row.as_ref().and_then(|row| self.count(row));
+        self.add_bytes(key.bytes.len())?;
+        let live_static = match &static_row {
+            Some(row) => self.count(row)?,
+            None => None,
+        };
         let resumed = command.limits.resume.as_ref().filter(|resume| resume.key == *key);
         let allowed =
             resumed.map_or(command.limits.per_partition, |resume| resume.remaining_in_partition);
@@ -117,8 +206,16 @@ impl<'c> Collector<'c> {
             last_position: Vec::new(),
         };
         let mut by_limit = false;
-        if open.matches || matches!(self.kept, Kept::All(_)) {
+        // Of a partition that the filter throws away as a whole, a range read of Cassandra looks at the first row, if it has
+        // no static row, to see whether there is anything at all.
+        let peeks = !open.matches
+            && matches!(command.partitions, Partitions::Range(_))
+            && static_row.is_none()
+            && self.purge.deletion(stream.partition_deletion()).is_live();
+        if matches!(self.kept, Kept::All(_)) || open.matches {
             by_limit = self.rows(key, &mut open, stream)?;
+        } else if peeks {
+            self.peek(key, &mut open, stream)?;
         }
         let statics_alone = open.matches
             && !self.has_row_conditions
@@ -146,7 +243,9 @@ impl<'c> Collector<'c> {
             return Ok(true);
         }
         let mut opened = DeletionTime::LIVE;
-        let passes = !matches!(self.kept, Kept::All(_)) && !self.dropped.needed;
+        let counts_all = self.command.only_columns
+            || self.thresholds.bytes_warn.or(self.thresholds.bytes_fail).is_some();
+        let passes = !matches!(self.kept, Kept::All(_)) && !self.dropped.needed && !counts_all;
         // Dead rows come in runs: where one was met, more are looked for.
         let mut met_dead = true;
         loop {
@@ -155,8 +254,8 @@ impl<'c> Collector<'c> {
             }
             let Some(item) = stream.next()? else { break };
             match item {
-                Item::Row(row) => met_dead = !self.row(key, open, row),
-                Item::Marker(marker) => opened = self.marker(open, marker),
+                Item::Row(row) => met_dead = !self.row(key, open, row)?,
+                Item::Marker(marker) => opened = self.marker(open, marker)?,
             }
             if open.rows_left == 0 || self.rows_left == 0 {
                 if matches!(self.kept, Kept::All(_)) && !opened.is_live() {
@@ -168,28 +267,55 @@ impl<'c> Collector<'c> {
         Ok(false)
     }
 
+    /// Counts the first row or marker that is there.
+    fn peek<S: Source>(
+        &mut self,
+        key: &DecoratedKey,
+        open: &mut Open,
+        stream: &mut Merge<S>,
+    ) -> Result<(), Error> {
+        let before = (self.counts.rows, self.counts.tombstones);
+        while let Some(item) = stream.next()? {
+            match item {
+                Item::Row(row) => {
+                    self.row(key, open, row)?;
+                }
+                Item::Marker(marker) => {
+                    self.marker(open, marker)?;
+                }
+            }
+            if before != (self.counts.rows, self.counts.tombstones) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Counts the rows ahead in which nothing lives, as far as that is simple.
     fn pass_dead<S: Source>(&mut self, stream: &mut Merge<S>) -> Result<(), Error> {
-        let mut met = Met::up_to(u64::MAX);
+        let left = self.thresholds.tombstones_fail.saturating_sub(self.counts.tombstones);
+        let mut met = Met::up_to(left);
         let passed = stream.pass_dead(&self.purge, &mut met);
         self.counts.tombstones += met.tombstones;
         passed
     }
 
     /// Takes in a row; says whether anything of it lives.
-    fn row(&mut self, key: &DecoratedKey, open: &mut Open, row: &Row) -> bool {
+    fn row(&mut self, key: &DecoratedKey, open: &mut Open, row: &Row) -> Result<bool, Error> {
         let built;
         let row = match self.visible(row) {
             Settled::Same(_) => row,
-            Settled::Nothing => return false,
+            Settled::Nothing => return Ok(false),
             Settled::Built(other) => {
                 built = other;
                 &built
             }
         };
-        let weight = self.purge.weigh(row);
+        let fetched = self.command.only_columns.then_some(&self.command.columns[..]);
+        let weight = self.purge.weigh(row, fetched);
+        self.add_bytes(row.size_bytes())?;
+        self.add_tombstones(weight.tombstones)?;
         self.counts.rows += u64::from(weight.live);
-        self.counts.tombstones += weight.tombstones;
         if let Kept::All(_) = self.kept
             && let Some(purged) = self.purge.row(row).row(&[row])
         {
@@ -197,18 +323,18 @@ impl<'c> Collector<'c> {
             open.unfiltereds.push(Unfiltered::Row(purged));
         }
         if !weight.live {
-            return false;
+            return Ok(false);
         }
         if self.has_row_conditions {
             self.counts.filtered += 1;
             let statics = open.live_static.as_ref();
             let (filter, now) = (&self.command.filter, self.command.now_seconds);
             if !filter.matches_row(&self.command.table, key, statics, row, now) {
-                return true;
+                return Ok(true);
             }
         }
         if !open.matches {
-            return true;
+            return Ok(true);
         }
         if let Kept::Live(_) = self.kept
             && let Some(live) = self.purge.live_part(row, &weight)
@@ -218,17 +344,17 @@ impl<'c> Collector<'c> {
         open.rows_seen += 1;
         open.rows_left -= 1;
         self.rows_left -= 1;
-        true
+        Ok(true)
     }
 
     /// Takes in a marker; returns what is open behind it.
-    fn marker(&mut self, open: &mut Open, marker: &Marker) -> DeletionTime {
+    fn marker(&mut self, open: &mut Open, marker: &Marker) -> Result<DeletionTime, Error> {
         let closes = self.purge.deletion(marker.closes);
         let opens = self.purge.deletion(marker.opens);
         if closes.is_live() && opens.is_live() {
-            return opens;
+            return Ok(opens);
         }
-        self.counts.tombstones += 1;
+        self.add_tombstones(1)?;
         if let Kept::All(_) = self.kept {
             open.unfiltereds.push(Unfiltered::Marker(Marker {
                 position: marker.position.clone(),
@@ -236,7 +362,14 @@ impl<'c> Collector<'c> {
                 opens,
             }));
         }
-        opens
+        Ok(opens)
+    }
+
+    /// Whether the read fetches static rows: where they may be an answer of their own, or a static column is asked for.
+    fn reads_statics(&self) -> bool {
+        let statics = self.command.table.statics();
+        self.command.static_only_counts
+            || statics.iter().any(|column| self.command.columns.contains(&column.id))
     }
 
     fn visible(&self, row: &Row) -> Settled {
@@ -244,11 +377,14 @@ impl<'c> Collector<'c> {
     }
 
     /// Counts a static row and gives what of it lives.
-    fn count(&mut self, row: &Row) -> Option<Row> {
-        let weight = self.purge.weigh(row);
+    fn count(&mut self, row: &Row) -> Result<Option<Row>, Error> {
+        // All of it where a partition without rows may be an answer, else the columns asked for.
+        let all = self.command.static_only_counts && !self.command.only_columns;
+        let weight = self.purge.weigh(row, (!all).then_some(&self.command.columns[..]));
+        self.add_bytes(row.size_bytes())?;
+        self.add_tombstones(weight.tombstones)?;
         self.counts.rows += u64::from(weight.live);
-        self.counts.tombstones += weight.tombstones;
-        self.purge.live_part(row, &weight)
+        Ok(self.purge.live_part(row, &weight))
     }
 
     fn keep(

@@ -16,6 +16,7 @@ mod builder;
 pub mod cell;
 pub mod clustering;
 pub(crate) mod collect;
+mod cql;
 pub mod data;
 pub mod deletion;
 mod encoding;
@@ -28,6 +29,7 @@ pub(crate) mod pass;
 pub mod query;
 pub mod reconcile;
 pub mod replicas;
+pub mod thresholds;
 pub mod unfiltered;
 pub(crate) mod varint;
 

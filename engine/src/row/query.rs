@@ -7,6 +7,7 @@ use super::key::DecoratedKey;
 use crate::metrics::Cost;
 use crate::ring::Token;
 use crate::schema::{ColumnId, Table};
+use crate::trace::Trace;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -35,6 +36,43 @@ pub struct ReadCommand {
     pub distinct: bool,
     /// The second at which expiry is judged.
     pub now_seconds: i64,
+    /// Several keys are all read, each up to the row limit, as Cassandra does where it does not page; else reading stops at the limit.
+    pub every_key: bool,
+    /// Of rows and statics only `columns` are read and counted, as where a write reads the lists that it changes.
+    pub only_columns: bool,
+    /// How messages show it; nothing else looks at it.
+    pub shown: Shown,
+}
+
+/// What [`ReadCommand::cql`] cannot tell from the command.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The select list: columns that are not part of the key, or `*`.
+    pub select: Arc<str>,
+    /// The limits.
+    pub limits: ShownLimits,
+}
+
+impl Default for Shown {
+    fn default() -> Shown {
+        Shown { select: Arc::from("*"), limits: ShownLimits::AsRead }
+    }
+}
+
+/// How messages show the limits of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownLimits {
+    /// `LIMIT 10 PER PARTITION LIMIT 2`, those that there are.
+    AsRead,
+    /// Nothing but a blank: an aggregate that reads without limit.
+    Blank,
+    /// `GROUP LIMIT 10 GROUP PER PARTITION LIMIT 2 LIMIT 5000`, those that there are.
+    Groups {
+        /// Groups wanted.
+        groups: u64,
+        /// Groups wanted of each partition.
+        per_partition: u64,
+    },
 }
 
 impl ReadCommand {
@@ -119,8 +157,17 @@ pub struct ReadResult {
     pub limited: bool,
     /// What it cost.
     pub cost: Cost,
-    /// Warnings for the client (Cassandra's texts, e.g. of tombstones).
+}
+
+/// What a read was worth telling beside its rows, whether it found any or failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadReport {
+    /// What it cost.
+    pub cost: Cost,
+    /// Warnings for the client, in Cassandra's words.
     pub warnings: Vec<String>,
+    /// Lines that the replicas wrote for a trace (`Read 1 live rows and 0 tombstone cells`), in the order in which they answered.
+    pub trace: Trace,
 }
 
 /// The live rows of one partition. Rows hold live cells only: no tombstone, nothing expired, nothing shadowed.

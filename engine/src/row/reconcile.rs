@@ -344,17 +344,22 @@ impl Purge {
         }
     }
 
-    /// Counts the row without making anything.
-    pub(crate) fn weigh(&self, row: &Row) -> Weight {
-        self.weigh_parts(&row.parts())
+    /// Counts the row without making anything: all of it, or the cells of some columns (sorted).
+    pub(crate) fn weigh(&self, row: &Row, of: Option<&[ColumnId]>) -> Weight {
+        self.weigh_parts(&row.parts(), of)
     }
 
-    fn weigh_parts(&self, parts: &Parts<'_>) -> Weight {
+    fn weigh_parts(&self, parts: &Parts<'_>, of: Option<&[ColumnId]>) -> Weight {
+        let is_of = |id: ColumnId| of.is_none_or(|columns| columns.binary_search(&id).is_ok());
         let marker = parts.marker;
         let marker_live = marker.is_some_and(|m| m.is_live(self.now_seconds));
         let (mut cells_live, mut cells_dead, mut clean) =
             (false, 0, marker.is_none() || marker_live);
         for cell in Cells::start(*parts) {
+            if !is_of(cell.column) {
+                clean = false;
+                continue;
+            }
             match self.cell(&cell) {
                 CellFate::Live => cells_live = true,
                 CellFate::Dead(_) => cells_dead += 1,
@@ -368,7 +373,7 @@ impl Purge {
         } else {
             u64::from(
                 self.has_deletion(parts.deletion, marker)
-                    || parts.complex_deletions().any(|(_, d)| self.is_in_force(d)),
+                    || parts.complex_deletions().any(|(id, d)| is_of(id) && self.is_in_force(d)),
             )
         };
         Weight { live, tombstones, clean }
@@ -393,7 +398,7 @@ impl Purge {
         if let Some(deletion) = data::bare_deletion(bytes) {
             return Some(u64::from(self.is_in_force(deletion)));
         }
-        let weight = self.weigh_parts(&Parts::parse(bytes)?);
+        let weight = self.weigh_parts(&Parts::parse(bytes)?, None);
         (!weight.live).then_some(weight.tombstones)
     }
 

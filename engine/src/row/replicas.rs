@@ -18,6 +18,7 @@ use super::merge::{ListSource, Merge, Run, before};
 use super::mutation::{Mutation, RangeDeletion};
 use super::query::{Partitions, ReadCommand, ReadResult};
 use super::reconcile::{merge_rows, missing};
+use super::thresholds::ReadThresholds;
 use super::unfiltered::{PartitionData, Unfiltered};
 use crate::metrics::Cost;
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub struct MergedRead {
 pub fn merge_replicas(command: &ReadCommand, replies: Vec<Vec<PartitionData>>) -> MergedRead {
     let horizons: Vec<Horizons> =
         replies.iter().map(|reply| Horizons::of(command, reply)).collect();
-    let mut collector = Collector::new(command, Kept::Live(Vec::new()));
+    let mut collector = Collector::new(command, Kept::Live(Vec::new()), ReadThresholds::NONE);
     let mut repairs: Vec<Vec<Mutation>> = replies.iter().map(|_| Vec::new()).collect();
     let mut short = false;
     for (key, indexes) in in_order(command, &replies) {
@@ -77,7 +78,7 @@ pub fn merge_replicas(command: &ReadCommand, replies: Vec<Vec<PartitionData>>) -
     let limited = collector.is_full();
     let cost = Cost { rows_filtered: collector.counts.filtered, ..Cost::default() };
     let Kept::Live(partitions) = collector.kept else { unreachable!("live rows are kept here") };
-    let result = ReadResult { partitions, limited, cost, warnings: Vec::new() };
+    let result = ReadResult { partitions, limited, cost };
     MergedRead { result, repairs, short }
 }
 
@@ -91,7 +92,7 @@ struct Horizons {
 
 impl Horizons {
     fn of(command: &ReadCommand, reply: &[PartitionData]) -> Horizons {
-        let mut counter = Collector::new(command, Kept::Nothing);
+        let mut counter = Collector::new(command, Kept::Nothing, ReadThresholds::NONE);
         let mut horizons = Horizons { partitions: BTreeMap::new(), last: None };
         for partition in reply {
             let mut stream = stream_of(command, partition);

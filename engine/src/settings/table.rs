@@ -93,23 +93,23 @@ settings! {
     fields {
         // Reads (sheet E.2).
 
-        /// Above this many tombstones a replica's read warns; 0 or less: never.
-        tombstone_warn_threshold: i64 = 1_000, integer, NotYet;
+        /// Above this many tombstones a replica's read warns; at -1 every read does.
+        tombstone_warn_threshold: i64 = 1_000, integer, AtOnce;
         /// Above this many tombstones a replica's read fails.
-        tombstone_failure_threshold: i64 = 100_000, integer, NotYet;
+        tombstone_failure_threshold: i64 = 100_000, integer, AtOnce;
         /// Thresholds of reads are reported by the coordinator, over all replicas; those of sizes act only then.
-        read_thresholds_enabled: bool = false, switch, NotYet;
+        read_thresholds_enabled: bool = false, switch, AtOnce;
 
         // Writes (sheet E.3).
 
         /// Above this size a batch of several mutations warns.
-        batch_size_warn_threshold: u64 = 5 << 10, kibibytes, NotYet;
+        batch_size_warn_threshold: u64 = 5 << 10, kibibytes, AtOnce;
         /// Above this size a batch of several mutations is refused.
-        batch_size_fail_threshold: u64 = 50 << 10, kibibytes, NotYet;
+        batch_size_fail_threshold: u64 = 50 << 10, kibibytes, AtOnce;
         /// An unlogged batch of more partitions than this warns.
-        unlogged_batch_across_partitions_warn_threshold: i64 = 10, integer, NotYet;
+        unlogged_batch_across_partitions_warn_threshold: i64 = 10, integer, AtOnce;
         /// The largest mutation; none: half a segment of Cassandra's own default (16 MiB).
-        max_mutation_size: Option<u64> = None, kibibytes_or_null, NotYet;
+        max_mutation_size: Option<u64> = None, kibibytes_or_null, AtOnce;
 
         // Storage (contracts 17).
 
@@ -189,7 +189,7 @@ settings! {
         /// Bytes of the answer to a read.
         coordinator_read_size: bytes_or_null, NotYet;
         /// Bytes that a replica reads for a command.
-        local_read_size: bytes_or_null, NotYet;
+        local_read_size: bytes_or_null, AtOnce;
         /// Bytes of a partition's index that a replica reads.
         row_index_read_size: bytes_or_null, NotYet;
         /// Keyspaces of the cluster.

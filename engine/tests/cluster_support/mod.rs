@@ -195,6 +195,9 @@ pub(crate) fn command(table: &Arc<Table>, partitions: Partitions, now_seconds: i
         static_only_counts: false,
         distinct: false,
         now_seconds,
+        every_key: false,
+        only_columns: false,
+        shown: Default::default(),
     }
 }
 

@@ -112,6 +112,9 @@ pub fn read_all(keys: Vec<DecoratedKey>) -> ReadCommand {
         static_only_counts: true,
         distinct: false,
         now_seconds: 1000,
+        every_key: false,
+        only_columns: false,
+        shown: Default::default(),
     }
 }
 

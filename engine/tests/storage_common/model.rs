@@ -115,10 +115,19 @@ impl Model {
         let writes: Vec<&Write> =
             self.writes.iter().filter(|w| super::key(w.key) == *key).collect();
         let partition = writes.iter().flat_map(|w| &w.partition).copied().max().unwrap_or(NONE);
-        let by_names =
-            matches!(command.rows, RowSelection::Names(_)) && !command.columns.contains(&M);
-        let statics = judge(&writes, None, partition, now);
-        let with_static = !by_names || command.columns.contains(&S);
+        // Where a partition without rows cannot be an answer, only the static columns asked for are read.
+        let asked =
+            |column: ColumnId| command.static_only_counts || command.columns.contains(&column);
+        let of_statics = |write: &&Write| {
+            let mut write = (*write).clone();
+            write.cells.retain(|cell| cell.row.is_some() || asked(cell.column));
+            write.complex.retain(|(row, column, _, _)| row.is_some() || asked(*column));
+            write
+        };
+        let fetched: Vec<Write> = writes.iter().map(of_statics).collect();
+        let fetched: Vec<&Write> = fetched.iter().collect();
+        let statics = judge(&fetched, None, partition, now);
+        let with_static = asked(S) || asked(SM);
         if with_static {
             expected.counts.0 += u64::from(statics.live);
             expected.counts.1 += statics.tombstones;

@@ -11,9 +11,11 @@
 
 mod grouping;
 mod ordering;
+mod shown;
 
 pub use grouping::{GroupFunction, Grouping};
 pub use ordering::{Sort, SortColumn};
+pub use shown::ShownSelect;
 
 use super::restrictions::{self, Restrictions, Setting, StatementKind};
 use super::selection::resolve::{Node, resolve_all};
@@ -54,6 +56,8 @@ pub struct SelectPlan {
     pub per_partition_limit: Option<Term>,
     /// Static and regular columns to read: those returned and those filtered by; sorted by id.
     pub columns: Vec<ColumnId>,
+    /// The select list in messages of the read.
+    pub shown: ShownSelect,
 }
 
 impl SelectPlan {
@@ -103,7 +107,9 @@ pub fn analyse(cx: &Context<'_>, select: &ast::Select) -> Result<SelectPlan, Err
         return Err(Error::new(ErrorKind::Unsupported(Feature::Json)));
     }
     let columns = columns_to_read(&table, &selection, grouping.as_ref(), &restrictions);
+    let shown = ShownSelect::new(&table, &selection, &columns, select.selectors.is_empty());
     Ok(SelectPlan {
+        shown,
         selection,
         restrictions,
         key_restricted: restricts_key(&table, &select.relations),

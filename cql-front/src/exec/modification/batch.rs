@@ -1,7 +1,7 @@
 //! BATCH: statements on one partition share a mutation; size and spread are measured as Cassandra does (sheet E.3).
 
 use super::using::timestamp;
-use super::{Request, default_timestamp, mutations, write};
+use super::{Request, default_timestamp, finish, mutations, write};
 use crate::analysis::modification::BatchPlan;
 use crate::analysis::terms::Env;
 use crate::ast::BatchKind;
@@ -13,28 +13,31 @@ use cassling_engine::ring::Consistency;
 use cassling_engine::row::mutation::Mutations;
 use cassling_engine::row::{Mutation, Row};
 use cassling_engine::schema::Table;
+use cassling_engine::settings::Settings;
 use cassling_engine::types::quote_name;
 use std::collections::BTreeSet;
-
-/// `batch_size_warn_threshold`, bytes.
-const WARN_BYTES: usize = 5 * 1024;
-/// `batch_size_fail_threshold`, bytes.
-const FAIL_BYTES: usize = 50 * 1024;
-/// `unlogged_batch_across_partitions_warn_threshold`.
-const WARN_PARTITIONS: usize = 10;
 
 /// Runs a BATCH statement.
 ///
 /// # Errors
 /// As [`super::run`], and `Batch too large`.
 pub async fn run_batch(plan: &BatchPlan, request: &Request<'_>) -> Result<Outcome, Error> {
+    let mut outcome = Outcome::default();
+    let ran = run_members(plan, request, &mut outcome).await;
+    finish(ran, outcome)
+}
+
+async fn run_members(
+    plan: &BatchPlan,
+    request: &Request<'_>,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
     let env = Env { values: request.values, cluster: request.cluster };
     let given = timestamp(plan.timestamp.as_ref(), &env)?;
     let default = given.unwrap_or_else(|| default_timestamp(request));
-    let mut outcome = Outcome::default();
     let mut all = Mutations::new();
     for member in &plan.members {
-        for mutation in mutations(member, request, default, &mut outcome.cost).await? {
+        for mutation in mutations(member, request, default, outcome).await? {
             join(&mut all, mutation);
         }
     }
@@ -45,9 +48,11 @@ pub async fn run_batch(plan: &BatchPlan, request: &Request<'_>) -> Result<Outcom
     let partitions: BTreeSet<_> = all.iter().map(|m| (&m.table.keyspace, &m.key)).collect();
     let several = partitions.len() > 1;
     if several {
-        size_warning(&all, &mut outcome.warnings)?;
+        let settings = request.cluster.settings();
+        size_warning(&all, &settings, &mut outcome.warnings)?;
         if !is_logged {
-            outcome.warnings.extend(spread_warning(&all));
+            let limit = settings.unlogged_batch_across_partitions_warn_threshold;
+            outcome.warnings.extend(spread_warning(&all, limit));
         }
     }
     let kind = match (several, is_logged) {
@@ -61,8 +66,7 @@ pub async fn run_batch(plan: &BatchPlan, request: &Request<'_>) -> Result<Outcom
         Consistency::LocalSerial => Consistency::LocalQuorum,
         other => other,
     };
-    write(request, all, kind, consistency, &mut outcome).await?;
-    Ok(outcome)
+    write(request, all, kind, consistency, outcome).await
 }
 
 /// Adds a mutation, into the one of the same table and partition if there is one.
@@ -92,27 +96,32 @@ fn gc_grace_warning(plan: &BatchPlan) -> Option<String> {
     ))
 }
 
-fn size_warning(all: &[Mutation], warnings: &mut Vec<String>) -> Result<(), Error> {
-    let size: usize = all.iter().map(data_size).sum();
-    if size > FAIL_BYTES {
+fn size_warning(
+    all: &[Mutation],
+    settings: &Settings,
+    warnings: &mut Vec<String>,
+) -> Result<(), Error> {
+    let size = all.iter().map(data_size).sum::<usize>() as u64;
+    let threshold = settings.batch_size_warn_threshold;
+    if size > settings.batch_size_fail_threshold {
         return Err(Error::new(E::BatchTooLarge));
     }
-    if size > WARN_BYTES {
+    if size > threshold {
         let names: Vec<String> = all.iter().map(|m| full_name(&m.table)).collect();
         warnings.push(format!(
-            "Batch for {} is of size {size}, exceeding specified threshold of {WARN_BYTES} by {}.",
+            "Batch for {} is of size {size}, exceeding specified threshold of {threshold} by {}.",
             listed(&java_set(&names)),
-            size - WARN_BYTES,
+            size - threshold,
         ));
     }
     Ok(())
 }
 
-fn spread_warning(all: &[Mutation]) -> Option<String> {
+fn spread_warning(all: &[Mutation], limit: i64) -> Option<String> {
     let keys: BTreeSet<_> = all.iter().map(|m| &m.key).collect();
     let names: Vec<String> = all.iter().map(|m| full_name(&m.table)).collect();
     let names = java_set(&names);
-    (keys.len() > WARN_PARTITIONS).then(|| {
+    (i64::try_from(keys.len()).unwrap_or(i64::MAX) > limit).then(|| {
         format!(
             "Unlogged batch covering {} partitions detected against table{} {}. You should use a logged batch for atomicity, or asynchronous writes for performance.",
             keys.len(),

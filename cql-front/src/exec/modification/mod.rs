@@ -20,13 +20,16 @@ use crate::error::modification::ModificationError as E;
 use crate::error::session::SessionError;
 use crate::outcome::{Outcome, OutcomeKind};
 use cassling_engine::error::WriteKind;
-use cassling_engine::metrics::Cost;
 use cassling_engine::ring::Consistency;
 use cassling_engine::row::cell::Liveness;
 use cassling_engine::row::clustering::ClusteringKey;
 use cassling_engine::row::mutation::{Mutations, RangeDeletion};
-use cassling_engine::row::query::{Limits, Partitions, RowSelection};
+use cassling_engine::row::query::{
+    Limits, Partitions, ReadReport, RowSelection, Shown, ShownLimits,
+};
 use cassling_engine::row::{DecoratedKey, DeletionTime, Mutation, ReadCommand, Row, RowBuilder};
+use cassling_engine::schema::ColumnId;
+use cassling_engine::types::quote_name;
 use operation::Writer;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -41,11 +44,30 @@ pub async fn run(plan: &ModificationPlan, request: &Request<'_>) -> Result<Outco
         return Err(SessionError::SerialWrite.into());
     }
     let mut outcome = Outcome::default();
+    let ran = run_one(plan, request, &mut outcome).await;
+    finish(ran, outcome)
+}
+
+async fn run_one(
+    plan: &ModificationPlan,
+    request: &Request<'_>,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
     let default_timestamp = default_timestamp(request);
-    let mutations = mutations(plan, request, default_timestamp, &mut outcome.cost).await?;
+    let mutations = mutations(plan, request, default_timestamp, outcome).await?;
     let kind = if mutations.len() > 1 { WriteKind::UnloggedBatch } else { WriteKind::Simple };
-    write(request, mutations, kind, request.consistency, &mut outcome).await?;
-    Ok(outcome)
+    write(request, mutations, kind, request.consistency, outcome).await
+}
+
+/// The outcome, or the error with what had been warned of and spent.
+fn finish(ran: Result<(), Error>, outcome: Outcome) -> Result<Outcome, Error> {
+    match ran {
+        Ok(()) => Ok(outcome),
+        Err(mut error) => {
+            error.warnings.splice(0..0, outcome.warnings);
+            Err(error.with_spent(outcome.cost, outcome.trace))
+        }
+    }
 }
 
 /// The timestamp of what gives none: the client's, or the cluster's next.
@@ -68,12 +90,12 @@ async fn write(
     Ok(())
 }
 
-/// The mutations of one statement; `cost` takes what reading lists first has cost.
+/// The mutations of one statement; `outcome` takes what reading lists first has cost and warned of.
 async fn mutations(
     plan: &ModificationPlan,
     request: &Request<'_>,
     default_timestamp: i64,
-    cost: &mut Cost,
+    outcome: &mut Outcome,
 ) -> Result<Mutations, Error> {
     let env = Env { values: request.values, cluster: request.cluster };
     let keys = plan.restrictions.partition_keys(&env)?;
@@ -81,7 +103,7 @@ async fn mutations(
     let times = Times::of(plan, &env, default_timestamp)?;
     let mut mutations = Mutations::with_capacity(keys.len());
     for key in keys {
-        let lists = read_lists(plan, request, &key, &target, cost).await?;
+        let lists = read_lists(plan, request, &key, &target, outcome).await?;
         let mut mutation = Mutation::new(Arc::clone(&plan.table), key);
         let writer = Writer { env: &env, times: &times, lists: &lists };
         fill(plan, &target, &writer, &mut mutation)?;
@@ -197,13 +219,15 @@ async fn read_lists(
     request: &Request<'_>,
     key: &DecoratedKey,
     target: &Target,
-    cost: &mut Cost,
+    outcome: &mut Outcome,
 ) -> Result<Lists, Error> {
-    let columns: Vec<_> =
+    let mut columns: Vec<_> =
         plan.operations.iter().filter(|o| o.reads_first()).map(|o| o.column).collect();
     if columns.is_empty() {
         return Ok(Lists::default());
     }
+    columns.sort_unstable();
+    columns.dedup();
     if request.consistency == Consistency::Any {
         return Err(Error::new(E::ReadLevel(request.consistency.to_string())));
     }
@@ -218,6 +242,9 @@ async fn read_lists(
         partitions: Partitions::Keys(SmallVec::from_buf([key.clone()])),
         rows,
         reversed: false,
+        shown: Shown { select: shown_columns(plan, &columns), limits: ShownLimits::AsRead },
+        every_key: false,
+        only_columns: true,
         columns,
         filter: Default::default(),
         limits: Limits::NONE,
@@ -225,13 +252,26 @@ async fn read_lists(
         distinct: false,
         now_seconds: request.cluster.clock().now_seconds(),
     };
-    let result = request.cluster.read(request.node, command, request.consistency).await?;
-    *cost += &result.cost;
+    let mut report = ReadReport::default();
+    let read =
+        request.cluster.read_reported(request.node, command, request.consistency, &mut report);
+    let result = read.await;
+    outcome.cost += &report.cost;
+    outcome.warnings.append(&mut report.warnings);
+    outcome.trace.append(&mut report.trace);
+    let result = result?;
     let partition = result.partitions.into_iter().next();
     Ok(partition.map_or_else(Lists::default, |partition| Lists {
         static_row: partition.static_row,
         rows: partition.rows,
     }))
+}
+
+/// The lists that are read, as messages show them.
+fn shown_columns(plan: &ModificationPlan, columns: &[ColumnId]) -> Arc<str> {
+    let wanted = plan.table.columns().iter().filter(|column| columns.contains(&column.id));
+    let names: Vec<String> = wanted.map(|column| quote_name(&column.name)).collect();
+    Arc::from(names.join(", "))
 }
 
 impl Times {

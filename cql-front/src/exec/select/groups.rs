@@ -10,7 +10,7 @@
 //! show the first row of their group. Without GROUP BY there is exactly one group, even of no rows.
 
 use super::paging::{self, PagingState};
-use super::query::{Query, Reads};
+use super::query::Query;
 use super::row::{Evaluation, RowView};
 use super::{Bounds, SortKey, joined, sort_and_cut, sort_key};
 use crate::analysis::select::{Grouping, SelectPlan, Sort};
@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::functions::Accumulator;
 use crate::outcome::{RowBytes, Rows};
 use cassling_engine::row::key::DecoratedKey;
-use cassling_engine::row::query::Resume;
+use cassling_engine::row::query::{ReadReport, Resume};
 use cassling_engine::row::{PartitionRows, Row};
 use cassling_engine::types::order;
 use std::borrow::Cow;
@@ -28,7 +28,7 @@ use std::borrow::Cow;
 pub(super) async fn run(
     plan: &SelectPlan,
     query: &Query<'_>,
-    reads: &mut Reads,
+    reads: &mut ReadReport,
     evaluation: &Evaluation<'_>,
     bounds: Bounds,
     state: Option<PagingState>,

@@ -29,10 +29,10 @@ use crate::error::{Error, ErrorKind};
 use crate::outcome::{Outcome, OutcomeKind, RowBytes, Rows};
 use cassling_engine::ring::Consistency;
 use cassling_engine::row::PartitionRows;
-use cassling_engine::row::query::Limits;
+use cassling_engine::row::query::{Limits, ReadReport, ShownLimits};
 use cassling_engine::types::order;
 use paging::PagingState;
-use query::{Query, Reads};
+use query::Query;
 use row::{Evaluation, RowView};
 use std::cmp::Ordering;
 
@@ -45,18 +45,19 @@ pub const INTERNAL_PAGE_ROWS: u32 = 10_000;
 /// Bad values, and what the engine answers.
 pub async fn run(plan: &SelectPlan, request: &Request<'_>) -> Result<Outcome, Error> {
     let mut warnings = Vec::new();
-    let mut reads = Reads::default();
-    match answer(plan, request, &mut reads, &mut warnings).await {
+    let mut reads = ReadReport::default();
+    let answer = answer(plan, request, &mut reads, &mut warnings).await;
+    let ReadReport { mut cost, warnings: mut from_replicas, trace } = reads;
+    warnings.append(&mut from_replicas);
+    match answer {
         Ok(rows) => {
-            let Reads { mut cost, warnings: from_replicas, trace } = reads;
             cost.rows_returned = rows.len() as u64;
-            warnings.extend(from_replicas);
             Ok(Outcome { kind: OutcomeKind::Rows(rows), warnings, cost, trace })
         }
         Err(mut error) => {
             warnings.append(&mut error.warnings);
             error.warnings = warnings;
-            Err(error)
+            Err(error.with_spent(cost, trace))
         }
     }
 }
@@ -64,7 +65,7 @@ pub async fn run(plan: &SelectPlan, request: &Request<'_>) -> Result<Outcome, Er
 async fn answer(
     plan: &SelectPlan,
     request: &Request<'_>,
-    reads: &mut Reads,
+    reads: &mut ReadReport,
     warnings: &mut Vec<String>,
 ) -> Result<Rows, Error> {
     let aggregates = plan.grouping.is_some() || plan.selection.is_aggregate;
@@ -95,6 +96,10 @@ async fn answer(
     };
     let read_rows = request.page_size.unwrap_or(INTERNAL_PAGE_ROWS);
     let bounds = Bounds { limit, per_partition, page_size, read_rows };
+    query.show_limits(shown_limits(plan, request.page_size, &bounds, state.as_ref()));
+    if !aggregates && page_size.is_none_or(|size| limit <= u64::from(size)) {
+        query.read_every_key();
+    }
     let (mut rows, paging_state) = if aggregates {
         groups::run(plan, &query, reads, &evaluation, bounds, state).await?
     } else if let Some(sort) = &plan.sort {
@@ -104,6 +109,26 @@ async fn answer(
     };
     rows.paging_state = paging_state.map(|state| state.encode(plan.table.id));
     Ok(rows)
+}
+
+/// How Cassandra's messages show what its reads are limited to.
+fn shown_limits(
+    plan: &SelectPlan,
+    page_size: Option<u32>,
+    bounds: &Bounds,
+    state: Option<&PagingState>,
+) -> ShownLimits {
+    if plan.is_pure_aggregate() && page_size.is_none() {
+        return ShownLimits::Blank;
+    }
+    if plan.grouping.is_none() || plan.distinct {
+        return ShownLimits::AsRead;
+    }
+    let remaining = state.map_or(bounds.limit, |state| state.remaining);
+    ShownLimits::Groups {
+        groups: page_size.map_or(remaining, |size| remaining.min(u64::from(size))),
+        per_partition: bounds.per_partition,
+    }
 }
 
 /// How much of an answer is asked for; `u64::MAX`: all.
@@ -185,7 +210,7 @@ fn read_consistency(
 async fn page(
     plan: &SelectPlan,
     query: Query<'_>,
-    reads: &mut Reads,
+    reads: &mut ReadReport,
     evaluation: &Evaluation<'_>,
     bounds: Bounds,
     state: Option<PagingState>,
@@ -246,7 +271,7 @@ fn each_row(
 async fn sorted(
     plan: &SelectPlan,
     query: Query<'_>,
-    reads: &mut Reads,
+    reads: &mut ReadReport,
     evaluation: &Evaluation<'_>,
     sort: &Sort,
     bounds: Bounds,

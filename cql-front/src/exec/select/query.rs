@@ -8,20 +8,12 @@ use crate::error::session::SessionError;
 use crate::error::{Error, ErrorKind};
 use crate::exec::Request;
 use cassling_engine::cluster::Cluster;
-use cassling_engine::metrics::Cost;
 use cassling_engine::ring::{Consistency, NodeId};
-use cassling_engine::row::query::{Limits, Partitions, ReadCommand, Resume, RowSelection};
-use cassling_engine::row::{DecoratedKey, PartitionRows, ReadResult};
-use cassling_engine::trace::Trace;
+use cassling_engine::row::query::{
+    Limits, Partitions, ReadCommand, ReadReport, Resume, RowSelection, Shown, ShownLimits,
+};
+use cassling_engine::row::{DecoratedKey, PartitionRows};
 use smallvec::SmallVec;
-
-/// What the reads of one SELECT have come to.
-#[derive(Debug, Default)]
-pub(super) struct Reads {
-    pub(super) cost: Cost,
-    pub(super) warnings: Vec<String>,
-    pub(super) trace: Trace,
-}
 
 /// A SELECT with bound values.
 pub(super) struct Query<'q> {
@@ -96,6 +88,12 @@ impl<'q> Query<'q> {
             static_only_counts: plan.restrictions.restricts_only_key_or_static(),
             distinct: plan.distinct,
             now_seconds,
+            every_key: false,
+            only_columns: false,
+            shown: Shown {
+                select: plan.shown.text(&plan.selection, env),
+                limits: ShownLimits::AsRead,
+            },
         };
         Ok(Query {
             cluster: request.cluster,
@@ -120,7 +118,7 @@ impl<'q> Query<'q> {
     /// Reads up to `rows` rows from where `resume` says.
     pub(super) async fn read(
         &self,
-        reads: &mut Reads,
+        reads: &mut ReadReport,
         rows: u64,
         per_partition: u64,
         resume: Option<Resume>,
@@ -130,14 +128,25 @@ impl<'q> Query<'q> {
             return Ok(Vec::new());
         }
         let command = ReadCommand { limits, ..self.command.clone() };
-        Ok(reads.take(self.cluster.read_traced(self.node, command, self.consistency).await?))
+        let read = self.cluster.read_reported(self.node, command, self.consistency, reads);
+        Ok(read.await?.partitions)
+    }
+
+    /// How messages show the limits of its reads, from here on.
+    pub(super) fn show_limits(&mut self, limits: ShownLimits) {
+        self.command.shown.limits = limits;
+    }
+
+    /// Each key is read up to the row limit, as Cassandra does without pages.
+    pub(super) fn read_every_key(&mut self) {
+        self.command.every_key = true;
     }
 
     /// As [`Query::read`] for the only read there is: what was bound goes to the engine uncopied. Gives also what says
     /// whether more follows.
     pub(super) async fn read_once(
         self,
-        reads: &mut Reads,
+        reads: &mut ReadReport,
         limits: Limits,
     ) -> Result<(Vec<PartitionRows>, Ends), Error> {
         let nothing = self.finds_nothing(&limits);
@@ -146,8 +155,8 @@ impl<'q> Query<'q> {
             return Ok((Vec::new(), ends));
         }
         let command = ReadCommand { limits, ..command };
-        let partitions = reads.take(cluster.read_traced(node, command, consistency).await?);
-        Ok((partitions, ends))
+        let read = cluster.read_reported(node, command, consistency, reads).await?;
+        Ok((read.partitions, ends))
     }
 
     fn finds_nothing(&self, limits: &Limits) -> bool {
@@ -169,15 +178,5 @@ impl Ends {
         }
         let is_last = self.last_key.as_ref() == Some(&state.key);
         (!is_last || state.remaining_in_partition > 0).then_some(state)
-    }
-}
-
-impl Reads {
-    /// Notes what a read came to and hands on what it found.
-    fn take(&mut self, (result, trace): (ReadResult, Trace)) -> Vec<PartitionRows> {
-        self.cost += &result.cost;
-        self.warnings.extend(result.warnings);
-        self.trace.extend(trace);
-        result.partitions
     }
 }
