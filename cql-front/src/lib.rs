@@ -32,6 +32,7 @@ pub mod script;
 pub mod session;
 
 pub use cassling_engine::cluster::NodeHandle;
+pub use cassling_engine::node::background::BackgroundMode;
 pub use cassling_engine::ring::{Consistency, NodeId};
 pub use cassling_engine::types::{CqlType, Value};
 pub use cluster::{Cluster, ClusterBuilder};
