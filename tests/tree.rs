@@ -68,6 +68,7 @@ const ENGINE: &[&[&str]] = &[
     &["commitlog"],
     &["lsm"],
     &["node"],
+    &["directory"],
     &["coordinator"],
     &["cluster", "sight"],
 ];

@@ -34,6 +34,9 @@ pub(crate) struct Options {
     /// Name of the cluster
     #[arg(long, value_name = "NAME", default_value = "oracle")]
     cluster_name: String,
+    /// Directory to keep the data in; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    data: Option<std::path::PathBuf>,
     /// Flush all tables after every write: no answer may change by it
     #[arg(long)]
     flush_after_write: bool,
@@ -151,6 +154,9 @@ fn cluster(options: &Options, scripts: &[Script]) -> Result<Cluster, Stop> {
     }
     if options.flush_after_write {
         builder = builder.flush_after_write();
+    }
+    if let Some(data) = &options.data {
+        builder = builder.data(data);
     }
     for line in &options.set {
         let (key, value) = settings::split(line)

@@ -7,6 +7,7 @@ use crate::error::session::SessionError;
 use crate::parser;
 use crate::session::Session;
 use cassling_engine::cluster::{self as engine, ClusterConfig, Datacenter, NodeHandle};
+use cassling_engine::directory::Kept;
 use cassling_engine::error::Error as EngineError;
 use cassling_engine::lsm::compaction::OverlappingTombstones;
 use cassling_engine::node::background::BackgroundMode;
@@ -106,6 +107,19 @@ impl ClusterBuilder {
         self
     }
 
+    /// Keeps the data in a directory, made if it is not there: what is acknowledged outlives the process. Opened again, its
+    /// topology, schema and clock count; another number of nodes is an error.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn data(self, directory: impl Into<std::path::PathBuf>) -> ClusterBuilder {
+        self.kept(Kept::Directory(directory.into()))
+    }
+
+    /// Keeps the data on these disks: a test opens them again, or takes their power away.
+    pub fn kept(mut self, kept: Kept) -> ClusterBuilder {
+        self.config.kept = kept;
+        self
+    }
+
     /// Builds the cluster and starts its nodes.
     ///
     /// # Errors
@@ -117,14 +131,36 @@ impl ClusterBuilder {
         if !self.datacenters.is_empty() {
             self.config.datacenters = self.datacenters;
         }
-        let datacenters =
-            self.config.datacenters.iter().map(|dc| (dc.name.clone(), dc.nodes)).collect();
         let engine = engine::Cluster::build(self.config)?;
-        Ok(Cluster { engine, datacenters })
+        Ok(Cluster::of(engine))
     }
 }
 
 impl Cluster {
+    /// The face of an engine.
+    fn of(engine: engine::Cluster) -> Cluster {
+        let datacenters =
+            engine.config().datacenters.iter().map(|dc| (dc.name.clone(), dc.nodes)).collect();
+        Cluster { engine, datacenters }
+    }
+
+    /// Ends it: logs are synced, the clock is kept, its data directory is free for another. Nothing is flushed. Every later
+    /// request is refused. Dropping the last handle does the same and hides failures.
+    ///
+    /// # Errors
+    /// If a disk refuses.
+    pub fn close(&self) -> Result<(), Error> {
+        Ok(self.engine.close()?)
+    }
+
+    /// Closes it and builds it again from its data directory. Sessions belong to the closed one.
+    ///
+    /// # Errors
+    /// If it is kept in memory, or a disk refuses.
+    pub fn reopen(&self) -> Result<Cluster, Error> {
+        Ok(Cluster::of(self.engine.reopen()?))
+    }
+
     /// Settings to build a cluster from.
     pub fn builder() -> ClusterBuilder {
         ClusterBuilder::default()

@@ -13,7 +13,9 @@
 //!
 //! Timestamps, timeuuids and random uuids are given here, for the whole cluster, so that they rise and differ whoever asks.
 
+use crate::commitlog::Times;
 use crate::coordinator::{Coordinator, read, write};
+use crate::directory::{DataDirectory, Kept, Stored};
 use crate::error::{Error, WriteKind};
 use crate::lsm::compaction::OverlappingTombstones;
 use crate::metrics::Cost;
@@ -46,7 +48,7 @@ use uuid::Uuid;
 pub struct ClusterConfig {
     /// Name of the cluster; `oracle` in recordings.
     pub name: String,
-    /// Data centres and their number of nodes, in order.
+    /// Data centres and their number of nodes, in order. None: what the data directory holds, or one node in `datacenter1`.
     pub datacenters: Vec<Datacenter>,
     /// Tokens of each node, if they are not to be drawn from the seed.
     pub tokens: Option<Vec<Vec<i64>>>,
@@ -64,6 +66,8 @@ pub struct ClusterConfig {
     pub system_time: bool,
     /// Settings of cassandra.yaml.
     pub settings: Settings,
+    /// Where it keeps its data.
+    pub kept: Kept,
     /// How much a node's disk holds if it is in memory, bytes; then it is full.
     pub memory_disk_bytes: u64,
 }
@@ -83,7 +87,7 @@ impl Default for ClusterConfig {
     fn default() -> ClusterConfig {
         ClusterConfig {
             name: "cassling".to_string(),
-            datacenters: vec![Datacenter { name: "datacenter1".to_string(), nodes: 1, racks: 1 }],
+            datacenters: Vec::new(),
             tokens: None,
             num_tokens: 16,
             seed: 0,
@@ -92,6 +96,7 @@ impl Default for ClusterConfig {
             background: BackgroundMode::Held,
             system_time: false,
             settings: Settings::default(),
+            kept: Kept::Memory,
             memory_disk_bytes: 1 << 30,
         }
     }
@@ -120,6 +125,48 @@ struct World {
     /// Last eight bytes of every timeuuid: clock sequence and node.
     timeuuid_tail: [u8; 8],
     uuids: Mutex<Rng>,
+    /// Where it is kept, unless in memory.
+    directory: Option<DataDirectory>,
+    /// How often it was opened.
+    generation: u64,
+}
+
+impl World {
+    /// Remembers what it is now, with this schema.
+    fn save(&self, schema: &Schema) -> Result<(), Error> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let times = Times {
+            time_micros: self.clock.now_micros(),
+            timestamp_micros: self.given.last_timestamp_micros(),
+            timeuuid_ticks: self.given.last_timeuuid_ticks(),
+        };
+        let ClusterConfig { name, seed, .. } = &self.config;
+        let identity = (&name[..], *seed, self.generation);
+        directory.save(&Stored::new(identity, &self.topology, times, schema))
+    }
+
+    fn close(&self) -> Result<(), Error> {
+        let _one = self.changing_schema.lock();
+        // A killed node's disk may be another's by now: only what ends here is synced and saved.
+        let ended: Vec<&Arc<Node>> = self.nodes.iter().filter(|node| node.close()).collect();
+        let synced = ended.iter().try_for_each(|node| node.sync());
+        let Some(directory) = &self.directory else { return synced };
+        let saved = match ended.is_empty() {
+            true => Ok(()),
+            false => self.save(&self.nodes[0].view().placed.schema),
+        };
+        directory.release();
+        synced.and(saved)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if self.directory.is_some() {
+            // Nobody is left to be told; what was acknowledged is on the disk in any case.
+            let _ = self.close();
+        }
+    }
 }
 
 impl fmt::Debug for Cluster {
@@ -136,40 +183,51 @@ impl Cluster {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the configuration makes no cluster.
-    pub fn build(config: ClusterConfig) -> Result<Cluster, Error> {
-        let rng = Rng::new(config.seed);
+    pub fn build(mut config: ClusterConfig) -> Result<Cluster, Error> {
         config.settings.check()?;
         let settings = Arc::new(config.settings.clone());
+        let opened = open(&config)?;
+        let stored = opened.as_ref().and_then(|(_, stored)| stored.as_ref());
+        let topology = Arc::new(topology_of(&mut config, stored)?);
+        let rng = Rng::new(config.seed);
+        let schema = Arc::new(stored.map_or_else(system::initial_schema, Stored::schema));
+        let schema = Arc::new(PlacedSchema::new(schema, &topology, None));
         let clock = clock_of(&config)?;
-        let places = places(&config)?;
-        let topology = Topology::build(
-            &places,
-            config.num_tokens,
-            config.tokens.as_deref(),
-            &rng.fork("ring"),
-        )
-        .map_err(Error::Invalid)?;
-        let topology = Arc::new(topology);
-        let schema =
-            Arc::new(PlacedSchema::new(Arc::new(system::initial_schema()), &topology, None));
-        let given = Arc::new(Given::default());
-        let node = |info: &NodeInfo| {
-            let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new(config.memory_disk_bytes));
+        let chance = |id: NodeId| rng.fork(&format!("compactions of {id}"));
+        let mut found = Vec::with_capacity(topology.nodes.len());
+        for NodeInfo { id, .. } in &topology.nodes {
+            let disk: Arc<dyn Disk> = match &opened {
+                Some((directory, _)) => directory.node_disk(*id)?,
+                None => Arc::new(MemoryDisk::new(config.memory_disk_bytes)),
+            };
+            let read = |disk| Found::read(disk, &clock, &chance(*id), &schema.schema);
+            let of_node = match stored {
+                Some(_) => read(Arc::clone(&disk))?,
+                None => Found::nothing(Arc::clone(&disk)),
+            };
+            found.push((*id, disk, of_node));
+        }
+        // From here on something is written.
+        if let Some((directory, None)) = &opened {
+            directory.create()?;
+        }
+        let given = Arc::new(resume(&clock, stored, &found));
+        let generation = stored.map_or(1, |stored| stored.generation.saturating_add(1));
+        let node = |(id, disk, found): (NodeId, Arc<dyn Disk>, Found)| {
             let node = NodeConfig {
-                id: info.id,
+                id,
                 cluster_name: config.name.clone(),
                 topology: Arc::clone(&topology),
                 clock: clock.clone(),
                 given: Arc::clone(&given),
-                disk: Arc::clone(&disk),
+                disk,
                 options: StorageOptions::of(&settings),
                 background: config.background,
-                chance: rng.fork(&format!("compactions of {}", info.id)),
+                chance: chance(id),
             };
-            Node::new(node, Arc::clone(&schema), Arc::clone(&settings), Found::nothing(disk))
-                .map(Arc::new)
+            Node::new(node, Arc::clone(&schema), Arc::clone(&settings), found).map(Arc::new)
         };
-        let nodes: Vec<Arc<Node>> = topology.nodes.iter().map(node).collect::<Result<_, _>>()?;
+        let nodes: Vec<Arc<Node>> = found.into_iter().map(node).collect::<Result<_, _>>()?;
         #[cfg(not(target_arch = "wasm32"))]
         let workers = workers(&config, &nodes)?;
         let world = World {
@@ -182,11 +240,44 @@ impl Cluster {
             changing_schema: Mutex::new(()),
             given,
             timeuuid_tail: timeuuid_tail(&mut rng.fork("timeuuid")),
-            uuids: Mutex::new(rng.fork("uuids")),
+            uuids: Mutex::new(uuids(&rng, generation)),
             topology,
             config,
+            directory: opened.map(|(directory, _)| directory),
+            generation,
         };
+        world.save(&schema.schema)?;
         Ok(Cluster { world: Arc::new(world) })
+    }
+
+    /// Ends it: logs are synced, the clock is kept, the data directory is free for another. Nothing is flushed. From now on
+    /// every request is refused.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if a disk refuses; all nodes are stopped all the same.
+    pub fn close(&self) -> Result<(), Error> {
+        self.world.close()
+    }
+
+    /// Ends it as killing its process would: what was acknowledged is there when it is built again.
+    pub fn kill(&self) {
+        self.world.nodes.iter().for_each(|node| node.kill());
+        if let Some(directory) = &self.world.directory {
+            directory.release();
+        }
+    }
+
+    /// Closes it and builds it again from its data directory, with the same configuration.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it has none; else those of [`Cluster::close`] and [`Cluster::build`].
+    pub fn reopen(&self) -> Result<Cluster, Error> {
+        if self.world.directory.is_none() {
+            let reason = "a cluster in memory cannot be opened again".to_string();
+            return Err(Error::Invalid(reason));
+        }
+        self.close()?;
+        Cluster::build(self.config().clone())
     }
 
     /// The configuration it was built with.
@@ -230,6 +321,8 @@ impl Cluster {
         let before = Arc::clone(&own.view().placed);
         let schema = Arc::new(before.schema.apply(&change));
         let placed = Arc::new(PlacedSchema::new(schema, &self.world.topology, Some(&before)));
+        // Before any node writes to a new table, or frees the files of a dropped one.
+        self.world.save(&placed.schema)?;
         for node in &self.world.nodes {
             node.set_schema(Arc::clone(&placed));
         }
@@ -608,6 +701,85 @@ fn clock_of(config: &ClusterConfig) -> Result<Clock, Error> {
         true => Err(Error::Invalid("there is no system time on this platform".to_string())),
         false => Ok(Clock::new_virtual()),
     }
+}
+
+/// Opens the data directory, if there is to be one.
+fn open(config: &ClusterConfig) -> Result<Option<(DataDirectory, Option<Stored>)>, Error> {
+    match &config.kept {
+        Kept::Memory => Ok(None),
+        kept => DataDirectory::open(kept.clone()).map(Some),
+    }
+}
+
+/// The ring: the stored one, which must be as asked for if it was asked for, or a new one.
+fn topology_of(config: &mut ClusterConfig, stored: Option<&Stored>) -> Result<Topology, Error> {
+    if config.datacenters.is_empty() && stored.is_none() {
+        let name = "datacenter1".to_string();
+        config.datacenters = vec![Datacenter { name, nodes: 1, racks: 1 }];
+    }
+    let asked = places(config)?;
+    let Some(stored) = stored else {
+        let rng = Rng::new(config.seed).fork("ring");
+        let tokens = config.tokens.as_deref();
+        return Topology::build(&asked, config.num_tokens, tokens, &rng).map_err(Error::Invalid);
+    };
+    let there: Vec<(String, String)> =
+        stored.topology.nodes.iter().map(|n| (n.datacenter.clone(), n.rack.clone())).collect();
+    if !asked.is_empty() && asked != there {
+        return Err(Error::Invalid(format!(
+            "the data directory holds a cluster of {}, not of {}: its topology cannot be changed",
+            described(&there),
+            described(&asked)
+        )));
+    }
+    config.name.clone_from(&stored.name);
+    config.seed = stored.seed;
+    config.datacenters = datacenters_of(&there);
+    Ok(stored.topology.clone())
+}
+
+/// The data centres of these places, in the order of their first nodes.
+fn datacenters_of(places: &[(String, String)]) -> Vec<Datacenter> {
+    let mut found: Vec<Datacenter> = Vec::new();
+    for (name, _) in places {
+        if found.iter().all(|datacenter| datacenter.name != *name) {
+            let nodes = places.iter().filter(|(other, _)| other == name);
+            let racks: BTreeSet<&String> = nodes.clone().map(|(_, rack)| rack).collect();
+            let (nodes, racks) = (nodes.count(), racks.len());
+            found.push(Datacenter { name: name.clone(), nodes, racks });
+        }
+    }
+    found
+}
+
+/// `2 nodes (datacenter1: 2)`.
+fn described(places: &[(String, String)]) -> String {
+    let mut counts: std::collections::BTreeMap<&str, usize> = Default::default();
+    places.iter().for_each(|(datacenter, _)| *counts.entry(datacenter).or_default() += 1);
+    let counts: Vec<String> = counts.iter().map(|(dc, nodes)| format!("{dc}: {nodes}")).collect();
+    format!("{} nodes ({})", places.len(), counts.join(", "))
+}
+
+/// Sets the clock to where it was, and gives what timestamps rise from: the latest that the directory or a log names.
+fn resume(
+    clock: &Clock,
+    stored: Option<&Stored>,
+    found: &[(NodeId, Arc<dyn Disk>, Found)],
+) -> Given {
+    let Some(stored) = stored else { return Given::default() };
+    let logged = found.iter().map(|(_, _, found)| found.times());
+    let times = logged.fold(stored.times(), Times::max);
+    // A clock of the system's has gone on meanwhile, unless it had been moved further.
+    if clock.is_virtual() || clock.now_micros() < times.time_micros {
+        clock.set_micros(times.time_micros);
+    }
+    Given::new(times.timestamp_micros, times.timeuuid_ticks)
+}
+
+/// Random uuids of this opening: others than those of the ones before.
+fn uuids(rng: &Rng, generation: u64) -> Rng {
+    let uuids = rng.fork("uuids");
+    if generation == 1 { uuids } else { uuids.fork(&format!("generation {generation}")) }
 }
 
 /// Data centre and rack of each node, in order of their numbers.

@@ -14,12 +14,14 @@
 //! | [`commitlog`] | what was written since the last flush, one log a node |
 //! | [`lsm`] | one table on one node: memtable, SSTables, reads |
 //! | [`node`] | one node: a message in, a reply out |
+//! | [`directory`] | a cluster's data directory: topology, schema, clock, lock |
 //! | [`coordinator`] | straight-line async: find replicas, send, await enough, mend |
 //! | [`cluster`], [`sight`] | the whole: nodes, schema, clock, and the doors for the front end; what tables show |
 
 pub mod cluster;
 pub mod commitlog;
 pub mod coordinator;
+pub mod directory;
 pub mod error;
 pub mod lsm;
 pub mod metrics;

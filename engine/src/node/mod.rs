@@ -246,6 +246,13 @@ impl Node {
         *killed = true;
     }
 
+    /// Stops it for good, with its log open to be synced; whether it was not stopped so before.
+    pub fn close(&self) -> bool {
+        let was_alive = !*self.killed.lock();
+        self.kill();
+        was_alive
+    }
+
     /// Starts it again; if it was killed, from its disk.
     ///
     /// # Errors

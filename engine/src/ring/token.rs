@@ -12,7 +12,9 @@
 //! (native-protocol.md 15); the tests compare with it where both must agree.
 
 /// A place on the ring (Cassandra's `LongToken`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct Token(pub i64);
 
 impl Token {

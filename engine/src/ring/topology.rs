@@ -11,13 +11,14 @@
 
 use super::Token;
 use crate::sim::rng::Rng;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use uuid::Uuid;
 
 /// A node by its number: 1, 2, ...
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NodeId(pub usize);
 
 impl fmt::Display for NodeId {
@@ -27,7 +28,7 @@ impl fmt::Display for NodeId {
 }
 
 /// What the ring knows of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeInfo {
     /// Its number.
     pub id: NodeId,
@@ -44,7 +45,7 @@ pub struct NodeInfo {
 }
 
 /// All nodes and the ring they form.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Topology {
     /// Nodes by number.
     pub nodes: Vec<NodeInfo>,

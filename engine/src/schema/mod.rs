@@ -12,6 +12,7 @@ pub use options::TableOptions;
 pub use table::{Column, ColumnId, ColumnKind, DroppedColumn, Table, TableId};
 
 use crate::types::UserType;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -26,7 +27,7 @@ pub struct Schema {
 }
 
 /// A keyspace and what it holds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Keyspace {
     /// Name, case kept.
     pub name: String,
@@ -41,7 +42,7 @@ pub struct Keyspace {
 }
 
 /// Replication strategy of a keyspace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Replication {
     /// Only the node asked (system keyspaces).
     Local,

@@ -1,10 +1,11 @@
 //! Options of a table (`WITH ...`): values and defaults. Checking them is the front end's.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Every option of a table that can be read back from `system_schema.tables`.
 /// Maps hold exactly what that table shows (full class names included).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableOptions {
     /// `99p` and the like, as shown.
     pub additional_write_policy: String,

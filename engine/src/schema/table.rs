@@ -2,22 +2,23 @@
 
 use super::options::TableOptions;
 use crate::types::{CqlType, quote_name};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use uuid::Uuid;
 
 /// Identity of a table, kept when it is altered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableId(pub Uuid);
 
 /// Identity of a column within its table: given once, kept by RENAME, taken up again when a dropped column is
 /// re-added. Stored cells name their column by it, so its order is no order of names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ColumnId(pub u16);
 
 /// What part a column plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ColumnKind {
     /// Component of the partition key.
     PartitionKey,
@@ -41,7 +42,7 @@ impl fmt::Display for ColumnKind {
 }
 
 /// A column of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// Identity within the table.
     pub id: ColumnId,
@@ -67,7 +68,7 @@ impl Column {
 }
 
 /// What is remembered of a dropped column.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DroppedColumn {
     /// The column as it was.
     pub column: Column,
@@ -88,7 +89,8 @@ pub(crate) fn name_order(a: &str, b: &str) -> Ordering {
 }
 
 /// A table at one moment. Immutable; ALTER makes a new one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Parts", into = "Parts")]
 pub struct Table {
     /// Identity.
     pub id: TableId,
@@ -115,6 +117,38 @@ pub struct Table {
     pub is_counter: bool,
     /// A table without rows of its own that answers from the state of the cluster.
     pub is_virtual: bool,
+}
+
+/// What a table is made from: as it is stored.
+#[derive(Serialize, Deserialize)]
+struct Parts {
+    id: TableId,
+    keyspace: String,
+    name: String,
+    columns: Vec<Column>,
+    dropped: BTreeMap<String, DroppedColumn>,
+    options: TableOptions,
+}
+
+impl From<Table> for Parts {
+    fn from(table: Table) -> Parts {
+        let Table { id, keyspace, name, columns, dropped, options, .. } = table;
+        Parts { id, keyspace, name, columns, dropped, options }
+    }
+}
+
+impl TryFrom<Parts> for Table {
+    type Error = String;
+
+    fn try_from(parts: Parts) -> Result<Table, String> {
+        let ids: BTreeSet<ColumnId> = parts.columns.iter().map(|c| c.id).collect();
+        let names: BTreeSet<&str> = parts.columns.iter().map(|c| &c.name[..]).collect();
+        if ids.len() < parts.columns.len() || names.len() < parts.columns.len() {
+            return Err(format!("two columns of table {} are the same", parts.name));
+        }
+        let Parts { id, keyspace, name, columns, dropped, options } = parts;
+        Ok(Table::new(id, &keyspace, &name, columns, dropped, options))
+    }
 }
 
 impl Table {

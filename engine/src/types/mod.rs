@@ -16,11 +16,12 @@ pub mod value;
 pub use codec::MarshalError;
 pub use value::Value;
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
 /// A CQL type, with the frozen-ness that matters for how it is stored.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum CqlType {
     /// US-ASCII text.
     Ascii,
@@ -107,7 +108,7 @@ pub enum CqlType {
 }
 
 /// A user-defined type: its name and its fields in order.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UserType {
     /// Keyspace that the type belongs to.
     pub keyspace: String,

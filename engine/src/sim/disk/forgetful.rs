@@ -29,7 +29,7 @@ pub struct ForgetfulDisk {
     state: Mutex<State>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     limit_bytes: u64,
     /// Content by number: a file keeps its number when it is renamed.
@@ -147,17 +147,19 @@ impl ForgetfulDisk {
 
     /// A disk with the same files, all of them synced.
     pub fn copy(&self) -> ForgetfulDisk {
-        let state = self.state.lock();
-        let copy = ForgetfulDisk::new(state.limit_bytes);
+        let copy = self.fork();
         {
             let mut to = copy.state.lock();
-            to.names.clone_from(&state.names);
-            to.kept_names.clone_from(&state.names);
-            to.contents.clone_from(&state.contents);
-            to.next_content = state.next_content;
+            to.kept_names = to.names.clone();
+            to.pending.clear();
             to.contents.values_mut().for_each(|content| content.synced = content.bytes.len());
         }
         copy
+    }
+
+    /// A disk in the same state, what is not synced included: a test loses its power in several ways.
+    pub fn fork(&self) -> ForgetfulDisk {
+        ForgetfulDisk { state: Mutex::new(self.state.lock().clone()) }
     }
 }
 
@@ -332,6 +334,7 @@ impl Disk for ForgetfulDisk {
         state.forget_unnamed();
         state.contents.values_mut().for_each(|content| tear(content, &mut rng));
         state.fails_from = None;
+        state.syncs_ignored = false;
         Ok(())
     }
 }
