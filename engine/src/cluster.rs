@@ -18,6 +18,7 @@ use crate::coordinator::{Coordinator, read, write};
 use crate::directory::{DataDirectory, Kept, Stored};
 use crate::error::{Error, WriteKind};
 use crate::lsm::compaction::OverlappingTombstones;
+use crate::lsm::sstable::BlockCache;
 use crate::metrics::Cost;
 use crate::node::background::BackgroundMode;
 #[cfg(not(target_arch = "wasm32"))]
@@ -118,6 +119,8 @@ struct World {
     nodes: Vec<Arc<Node>>,
     network: Network,
     executor: Arc<Executor>,
+    /// Decompressed blocks of all SSTables of all nodes.
+    blocks: Arc<BlockCache>,
     /// Held while the schema or the settings change, so that two changes follow one another.
     changing_schema: Mutex<()>,
     /// What timestamps and timeuuids rise from.
@@ -193,6 +196,7 @@ impl Cluster {
         let schema = Arc::new(stored.map_or_else(system::initial_schema, Stored::schema));
         let schema = Arc::new(PlacedSchema::new(schema, &topology, None));
         let clock = clock_of(&config)?;
+        let blocks = Arc::new(BlockCache::new(settings.file_cache_size));
         let chance = |id: NodeId| rng.fork(&format!("compactions of {id}"));
         let mut found = Vec::with_capacity(topology.nodes.len());
         for NodeInfo { id, .. } in &topology.nodes {
@@ -200,7 +204,7 @@ impl Cluster {
                 Some((directory, _)) => directory.node_disk(*id)?,
                 None => Arc::new(MemoryDisk::new(config.memory_disk_bytes)),
             };
-            let read = |disk| Found::read(disk, &clock, &chance(*id), &schema.schema);
+            let read = |disk| Found::read(disk, &clock, &chance(*id), &blocks, &schema.schema);
             let of_node = match stored {
                 Some(_) => read(Arc::clone(&disk))?,
                 None => Found::nothing(Arc::clone(&disk)),
@@ -223,6 +227,7 @@ impl Cluster {
                 disk,
                 options: StorageOptions::of(&settings),
                 background: config.background,
+                blocks: Arc::clone(&blocks),
                 chance: chance(id),
             };
             Node::new(node, Arc::clone(&schema), Arc::clone(&settings), found).map(Arc::new)
@@ -235,6 +240,7 @@ impl Cluster {
             workers,
             clock,
             nodes,
+            blocks: Arc::clone(&blocks),
             network: Network::new(),
             executor: Executor::new(),
             changing_schema: Mutex::new(()),
@@ -334,6 +340,11 @@ impl Cluster {
         Arc::clone(&self.world.nodes[0].view().settings)
     }
 
+    /// The cache of decompressed blocks that all nodes share.
+    pub fn block_cache(&self) -> &BlockCache {
+        &self.world.blocks
+    }
+
     /// Changes one setting of cassandra.yaml on all nodes; requests that begin later see it.
     ///
     /// # Errors
@@ -353,6 +364,7 @@ impl Cluster {
     }
 
     fn give_settings(&self, settings: Arc<Settings>) {
+        self.world.blocks.set_capacity(settings.file_cache_size);
         for node in &self.world.nodes {
             node.set_settings(Arc::clone(&settings));
         }

@@ -21,9 +21,11 @@ pub struct Cost {
     pub sstables: u64,
     /// SSTables passed over by bloom filter, key range, clustering range or timestamp.
     pub sstables_skipped: u64,
-    /// Data blocks of SSTables read.
+    /// Data blocks of SSTables touched, from disk or from the cache.
     pub blocks: u64,
-    /// Bytes of data and index blocks read.
+    /// Data blocks touched that the cache had: the others were read from disk.
+    pub blocks_cached: u64,
+    /// Bytes of data blocks read from disk, as stored.
     pub bytes_read: u64,
     /// Partitions looked up or walked over.
     pub partitions: u64,
@@ -43,7 +45,7 @@ pub struct Cost {
 
 impl Cost {
     /// Every counter with the name that scripts use, in a fixed order.
-    pub fn named(&self) -> [(&'static str, u64); 15] {
+    pub fn named(&self) -> [(&'static str, u64); 16] {
         [
             ("rows_read", self.rows_read),
             ("tombstones", self.tombstones),
@@ -52,6 +54,7 @@ impl Cost {
             ("sstables", self.sstables),
             ("sstables_skipped", self.sstables_skipped),
             ("blocks", self.blocks),
+            ("blocks_cached", self.blocks_cached),
             ("bytes_read", self.bytes_read),
             ("partitions", self.partitions),
             ("nodes", self.nodes),
@@ -73,6 +76,7 @@ impl AddAssign<&Cost> for Cost {
         self.sstables += other.sstables;
         self.sstables_skipped += other.sstables_skipped;
         self.blocks += other.blocks;
+        self.blocks_cached += other.blocks_cached;
         self.bytes_read += other.bytes_read;
         self.partitions += other.partitions;
         self.nodes += other.nodes;

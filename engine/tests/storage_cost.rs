@@ -253,7 +253,7 @@ fn every_flipped_bit_is_an_error_or_changes_nothing() {
 
 #[test]
 fn a_full_disk_keeps_the_data_in_memory() {
-    let disk = Arc::new(MemoryDisk::new(3_000));
+    let disk = Arc::new(MemoryDisk::new(500));
     let store = TableStore::new(plain_table(), disk.clone(), "t-".to_string());
     fill(&store, (0..100).map(|n| row(n, 10, &[7; 126])));
     let error = store.flush().unwrap_err();

@@ -41,7 +41,7 @@ use memtable::partition::State;
 use memtable::source::MemtableSource;
 use memtable::{Memtable, Pool};
 use parking_lot::{Mutex, RwLock};
-use sstable::{SsTable, SsTableWriter, WriteOptions};
+use sstable::{BlockCache, SsTable, SsTableWriter, WriteOptions};
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Relaxed, SeqCst},
@@ -68,6 +68,8 @@ pub struct TableStore {
     next_file: AtomicU64,
     /// When files are made; a clock of its own unless the node's is given.
     clock: Clock,
+    /// Blocks of all tables of the cluster; without it each is read from disk.
+    blocks: Option<Arc<BlockCache>>,
     /// Set by tests: instead of what the table says.
     block_bytes: Option<usize>,
     memtables_bytes_max: Option<usize>,
@@ -135,6 +137,7 @@ impl TableStore {
             durable: AtomicBool::new(true),
             next_file: AtomicU64::new(1),
             clock: Clock::new_virtual(),
+            blocks: None,
             block_bytes: None,
             memtables_bytes_max: None,
         }
@@ -149,6 +152,12 @@ impl TableStore {
     /// The same with the node's clock.
     pub fn with_clock(mut self, clock: Clock) -> TableStore {
         self.clock = clock;
+        self
+    }
+
+    /// The same with blocks kept in a cache that may serve other tables too.
+    pub fn with_block_cache(mut self, blocks: Arc<BlockCache>) -> TableStore {
+        self.blocks = Some(blocks);
         self
     }
 
@@ -449,7 +458,8 @@ impl TableStore {
         command: &ReadCommand,
         thresholds: ReadThresholds,
     ) -> Result<LocalRead, Error> {
-        read::live(&self.view(), command, thresholds)
+        let view = self.view();
+        read::live(&view, self.blocks.as_deref(), command, thresholds)
     }
 
     /// Reads with tombstones, for [`crate::row::merge::merge_replicas`].
@@ -469,7 +479,8 @@ impl TableStore {
         command: &ReadCommand,
         thresholds: ReadThresholds,
     ) -> Result<ReplicaRead, Error> {
-        read::for_merge(&self.view(), command, thresholds)
+        let view = self.view();
+        read::for_merge(&view, self.blocks.as_deref(), command, thresholds)
     }
 }
 

@@ -13,6 +13,7 @@
 
 use super::memtable::partition::State;
 use super::memtable::source::MemtableSource;
+use super::sstable::BlockCache;
 use super::sstable::SsTable;
 use super::sstable::reader::{Found, Scan, SsReader, SsSource};
 use super::view::View;
@@ -104,11 +105,12 @@ pub(super) struct Read<'r> {
 /// Reads live data.
 pub(super) fn live(
     view: &View,
+    cache: Option<&BlockCache>,
     command: &ReadCommand,
     thresholds: ReadThresholds,
 ) -> Result<LocalRead, Error> {
     let Ran { kept, limited, cost, trace, notices } =
-        run(view, command, Kept::Live(Vec::new()), thresholds)?;
+        run(view, cache, command, Kept::Live(Vec::new()), thresholds)?;
     let Kept::Live(partitions) = kept else { unreachable!("live rows were to be kept") };
     Ok(LocalRead { partitions, limited, cost, trace, notices })
 }
@@ -116,11 +118,12 @@ pub(super) fn live(
 /// Reads with tombstones.
 pub(super) fn for_merge(
     view: &View,
+    cache: Option<&BlockCache>,
     command: &ReadCommand,
     thresholds: ReadThresholds,
 ) -> Result<ReplicaRead, Error> {
     let Ran { kept, limited, cost, trace, notices } =
-        run(view, command, Kept::All(Vec::new()), thresholds)?;
+        run(view, cache, command, Kept::All(Vec::new()), thresholds)?;
     let Kept::All(partitions) = kept else { unreachable!("tombstones were to be kept") };
     Ok(ReplicaRead { partitions, limited, cost, trace, notices })
 }
@@ -136,11 +139,13 @@ struct Ran {
 
 fn run(
     view: &View,
+    cache: Option<&BlockCache>,
     command: &ReadCommand,
     kept: Kept,
     thresholds: ReadThresholds,
 ) -> Result<Ran, Error> {
-    let readers: Vec<SsReader<'_>> = view.sstables.iter().map(|t| SsReader::new(t)).collect();
+    let readers: Vec<SsReader<'_>> =
+        view.sstables.iter().map(|t| SsReader::cached(t, cache)).collect();
     let mut read = Read {
         view,
         command,
@@ -163,6 +168,7 @@ fn run(
     let Read { collector, mut cost, trace, .. } = read;
     for reader in &readers {
         cost.blocks += reader.blocks.get();
+        cost.blocks_cached += reader.blocks_cached.get();
         cost.bytes_read += reader.bytes_read.get();
         cost.sstables += u64::from(reader.ever_selected.get());
     }

@@ -26,6 +26,7 @@ pub use message::{Message, Reply, Want};
 
 use crate::error::Error;
 use crate::lsm::TableStore;
+use crate::lsm::sstable::BlockCache;
 use crate::ring::{NodeId, Placement, Topology};
 use crate::schema::{Replication, Schema, Table, TableId};
 use crate::settings::Settings;
@@ -139,6 +140,8 @@ pub struct NodeConfig {
     pub options: StorageOptions,
     /// Who compacts after a flush.
     pub background: BackgroundMode,
+    /// Decompressed blocks, shared by all nodes.
+    pub blocks: Arc<BlockCache>,
     /// Where numbers of compactions come from.
     pub chance: Rng,
 }
@@ -266,6 +269,7 @@ impl Node {
                 Arc::clone(self.disk()),
                 self.clock(),
                 &self.config.chance,
+                &self.config.blocks,
                 &placed.schema,
             )?;
             self.view.store(Arc::new(view_of(&self.config, placed, settings, found)?));
@@ -326,7 +330,8 @@ impl Node {
             let table = entry.table.read();
             let pool = Arc::clone(&view.storage.pool);
             let (disk, clock) = (Arc::clone(&self.config.disk), self.config.clock.clone());
-            let maker = StoreMaker { disk, clock, chance: self.config.chance.clone(), pool };
+            let (chance, blocks) = (self.config.chance.clone(), Arc::clone(&self.config.blocks));
+            let maker = StoreMaker { disk, clock, chance, pool, blocks };
             let store = maker.store(&table);
             store.set_durable(entry.durable.load(Ordering::Relaxed));
             store.set_journal(view.storage.journal.clone());

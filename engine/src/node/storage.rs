@@ -13,6 +13,7 @@ use crate::commitlog::{self, CommitLog, Cut, LogOptions, LogPosition, LogSync, R
 use crate::error::Error;
 use crate::lsm::manifest::{self, Manifest, TableFiles};
 use crate::lsm::memtable::Pool;
+use crate::lsm::sstable::BlockCache;
 use crate::lsm::{Journal, TableStore};
 use crate::row::Mutation;
 use crate::schema::{Schema, Table, TableId};
@@ -74,6 +75,7 @@ pub(super) struct StoreMaker {
     pub(super) clock: Clock,
     pub(super) chance: Rng,
     pub(super) pool: Arc<Pool>,
+    pub(super) blocks: Arc<BlockCache>,
 }
 
 impl StoreMaker {
@@ -83,6 +85,7 @@ impl StoreMaker {
             .with_clock(self.clock.clone())
             .with_compaction_ids(self.chance.fork(&table.id.0.to_string()))
             .with_pool(Arc::clone(&self.pool))
+            .with_block_cache(Arc::clone(&self.blocks))
     }
 }
 
@@ -121,6 +124,7 @@ impl Found {
         disk: Arc<dyn Disk>,
         clock: &Clock,
         chance: &Rng,
+        blocks: &Arc<BlockCache>,
         schema: &Schema,
     ) -> Result<Found, Error> {
         let mut found = Found { is_new: false, ..Found::nothing(Arc::clone(&disk)) };
@@ -129,6 +133,7 @@ impl Found {
             clock: clock.clone(),
             chance: chance.clone(),
             pool: Arc::clone(&found.pool),
+            blocks: Arc::clone(blocks),
         };
         let tables: BTreeMap<TableId, &Arc<Table>> = schema
             .keyspaces

@@ -126,7 +126,7 @@ settings! {
         /// Memory of the memtables of a node; above it the largest is flushed. Cassandra: a quarter of the heap.
         memtable_heap_space: u64 = 64 << 20, mebibytes, WhenBuilt;
         /// The cache of decompressed blocks. Cassandra: the smaller of 512 MiB and a quarter of the heap.
-        file_cache_size: u64 = 32 << 20, mebibytes, NotYet;
+        file_cache_size: u64 = 32 << 20, mebibytes, AtOnce;
         /// Uncompressed bytes of rows between two entries of a partition's index; none: the format's own.
         column_index_size: Option<u64> = None, kibibytes_or_null, NotYet;
         /// Bytes a second that compactions of a node may read; none for no limit.

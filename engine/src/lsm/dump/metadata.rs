@@ -186,11 +186,10 @@ impl Page<'_> {
         self.field("Duration", &text)?;
         self.deletion_time("SSTable min local deletion time", s.min_local_deletion_seconds)?;
         self.deletion_time("SSTable max local deletion time", s.max_local_deletion_seconds)?;
-        let class = self.table.options.compression.get("class").cloned();
-        match s.compression_ratio().zip(class) {
-            Some((ratio, class)) => {
-                self.field("Compressor", &class)?;
-                self.field("Compression ratio", &double_text(ratio))?;
+        match self.sstable.codec().class() {
+            Some(class) => {
+                self.field("Compressor", &format!("org.apache.cassandra.io.compress.{class}"))?;
+                self.field("Compression ratio", &double_text(s.compression_ratio()))?;
             }
             None => self.field("Compressor", "-")?,
         }

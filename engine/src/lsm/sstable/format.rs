@@ -1,5 +1,6 @@
 //! The bytes of an SSTable file; docs/formats.md draws them.
 
+use super::options::Codec;
 use crate::error::Error;
 use crate::row::deletion::DeletionTime;
 use crate::row::unfiltered::Marker;
@@ -11,13 +12,13 @@ pub(super) const MAGIC: &[u8; 4] = b"CSST";
 /// Last bytes of a file: a file without them was not finished.
 pub(super) const END_MAGIC: &[u8; 8] = b"CSSTend\n";
 /// Version of the format.
-pub(super) const VERSION: u16 = 2;
-/// Blocks are stored as they are. Other codecs come with compression.
-pub(super) const CODEC_NONE: u8 = 0;
+pub(super) const VERSION: u16 = 3;
 /// Magic, version, codec, zero.
 pub(super) const HEADER_BYTES: u64 = 8;
-/// Three sections of offset and length, checksum, magic.
-pub(super) const FOOTER_BYTES: u64 = 3 * 16 + 4 + 8;
+/// Three sections of offset and length, the header again, checksum, magic.
+pub(super) const FOOTER_BYTES: u64 = 3 * 16 + 8 + 4 + 8;
+/// Behind a stored block: length before compression, how it is stored, checksum.
+pub(super) const BLOCK_TAIL_BYTES: usize = 4 + 1 + 4;
 /// Entries from one restart point to the next: what walking back has to keep in hand.
 pub(super) const RESTART_INTERVAL: usize = 16;
 
@@ -33,6 +34,77 @@ pub(super) const HAS_STATIC: u8 = 8;
 pub(super) const ENTRY_PARTITION: u8 = 1;
 pub(super) const ENTRY_ROW: u8 = 2;
 pub(super) const ENTRY_MARKER: u8 = 3;
+
+/// Set in a restart point if a range end lies between it and the next.
+const RESTART_HAS_MARKER: u32 = 1 << 31;
+
+const AS_IS: u8 = 0;
+const COMPRESSED: u8 = 1;
+
+/// The codec's number in the header.
+pub(super) fn codec_number(codec: Codec) -> u8 {
+    match codec {
+        Codec::None => 0,
+        Codec::Lz4 => 1,
+        Codec::Zstd { .. } => 2,
+        Codec::Snappy => 3,
+        Codec::Deflate => 4,
+    }
+}
+
+/// The codec of that number; what level it was written with is of no use to a reader.
+pub(super) fn codec(number: u8) -> Option<Codec> {
+    let known = [Codec::None, Codec::Lz4, Codec::Zstd { level: 0 }, Codec::Snappy, Codec::Deflate];
+    known.into_iter().find(|codec| codec_number(*codec) == number)
+}
+
+/// The first bytes of a file.
+pub(super) fn header(codec: Codec) -> [u8; 8] {
+    let mut header = [0; 8];
+    header[..4].copy_from_slice(MAGIC);
+    header[4..6].copy_from_slice(&VERSION.to_le_bytes());
+    header[6] = codec_number(codec);
+    header
+}
+
+/// How a block is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stored {
+    AsIs,
+    /// By the file's codec; so long before.
+    Compressed {
+        len: usize,
+    },
+}
+
+/// Longest block that a reader makes room for.
+const BLOCK_BYTES_MAX: usize = 1 << 30;
+
+/// Length of the stored bytes in front of the tail, and what they are.
+pub(super) fn stored(bytes: &[u8]) -> Option<(usize, Stored)> {
+    let body = bytes.len().checked_sub(BLOCK_TAIL_BYTES)?;
+    let mut tail = Reader::new(&bytes[body..]);
+    let len = tail.fixed_u32()? as usize;
+    match tail.u8()? {
+        AS_IS if len == body => Some((body, Stored::AsIs)),
+        COMPRESSED if len <= BLOCK_BYTES_MAX => Some((body, Stored::Compressed { len })),
+        _ => None,
+    }
+}
+
+/// Puts the tail behind a stored block.
+pub(super) fn put_block_tail(out: &mut Vec<u8>, len: usize, compressed: bool) {
+    let len = u32::try_from(len).expect("a block is smaller than 4 GiB");
+    out.extend_from_slice(&len.to_le_bytes());
+    out.push(if compressed { COMPRESSED } else { AS_IS });
+    let checksum = crc32fast::hash(out);
+    out.extend_from_slice(&checksum.to_le_bytes());
+}
+
+/// A restart point as stored.
+pub(super) fn restart(offset: u32, has_marker: bool) -> [u8; 4] {
+    (offset | if has_marker { RESTART_HAS_MARKER } else { 0 }).to_le_bytes()
+}
 
 const MARKER_CLOSES: u8 = 1;
 const MARKER_OPENS: u8 = 2;
@@ -139,9 +211,9 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Takes apart a block whose checksum holds; `bytes` end with it.
-    pub(super) fn parse(bytes: Arc<[u8]>) -> Option<Block> {
-        let body = bytes.len().checked_sub(4)?;
+    /// Takes apart the block that lies in `bytes[..body]`.
+    /// Requires: a checksum over it holds.
+    pub(super) fn parse(bytes: Arc<[u8]>, body: usize) -> Option<Block> {
         let mut counts = Reader::new(bytes.get(body.checked_sub(8)?..body)?);
         let (restarts, partitions) = (counts.fixed_u32()? as usize, counts.fixed_u32()? as usize);
         let trailer = restarts.checked_add(partitions)?.checked_mul(4)?.checked_add(8)?;
@@ -186,9 +258,9 @@ impl Block {
         let (mut low, mut high) = (0, self.restarts);
         while low < high {
             let middle = low.midpoint(high);
-            if self.number(middle) < offset { low = middle + 1 } else { high = middle }
+            if self.restart(middle) < offset { low = middle + 1 } else { high = middle }
         }
-        low.checked_sub(1).map(|index| self.number(index))
+        low.checked_sub(1).map(|index| self.restart(index))
     }
 
     /// Restart points in `from..to`, as first index and number.
@@ -197,7 +269,7 @@ impl Block {
             let (mut low, mut high) = (0, self.restarts);
             while low < high {
                 let middle = low.midpoint(high);
-                if self.number(middle) < limit { low = middle + 1 } else { high = middle }
+                if self.restart(middle) < limit { low = middle + 1 } else { high = middle }
             }
             low
         };
@@ -205,8 +277,14 @@ impl Block {
         (first, point(to) - first)
     }
 
+    /// The restart point of that number, as an offset.
     pub(super) fn restart(&self, index: usize) -> usize {
-        self.number(index)
+        self.number(index) & !(RESTART_HAS_MARKER as usize)
+    }
+
+    /// Whether a range end lies between the restart point of that number and the next.
+    pub(super) fn restart_has_marker(&self, index: usize) -> bool {
+        self.number(index) & RESTART_HAS_MARKER as usize != 0
     }
 
     /// The entry at `offset`.

@@ -31,8 +31,10 @@ struct IndexEntry {
     token: i64,
     offset: u64,
     len: u32,
-    text: u32,
+    /// Where the key lies in the text; entries of one partition share it.
+    key: u32,
     key_len: u32,
+    position: u32,
     position_len: u32,
 }
 
@@ -52,26 +54,38 @@ impl Index {
 
     pub(super) fn push(&mut self, first: First<'_>, offset: u64, len: usize) {
         let narrow = |n: usize| u32::try_from(n).expect("an index is smaller than 4 GiB");
+        let shared = self.entries.last().filter(|last| self.key(last) == first.key);
+        let key = match shared {
+            Some(last) => last.key,
+            None => {
+                let at = narrow(self.text.len());
+                self.text.extend_from_slice(first.key);
+                at
+            }
+        };
         self.entries.push(IndexEntry {
             token: first.token,
             offset,
             len: narrow(len),
-            text: narrow(self.text.len()),
+            key,
             key_len: narrow(first.key.len()),
+            position: narrow(self.text.len()),
             position_len: narrow(first.position.len()),
         });
-        self.text.extend_from_slice(first.key);
         self.text.extend_from_slice(first.position);
+    }
+
+    fn key(&self, entry: &IndexEntry) -> &[u8] {
+        &self.text[entry.key as usize..][..entry.key_len as usize]
     }
 
     /// What the block of that number begins with.
     pub(super) fn first(&self, block: usize) -> First<'_> {
         let entry = &self.entries[block];
-        let (start, middle) = (entry.text as usize, (entry.text + entry.key_len) as usize);
         First {
             token: entry.token,
-            key: &self.text[start..middle],
-            position: &self.text[middle..middle + entry.position_len as usize],
+            key: self.key(entry),
+            position: &self.text[entry.position as usize..][..entry.position_len as usize],
         }
     }
 
@@ -105,6 +119,11 @@ impl Index {
     /// The last block that begins at or before the first partition of `token`.
     pub(super) fn find_token(&self, token: i64) -> usize {
         self.point(|first| first.token.cmp(&token) == Ordering::Less).saturating_sub(1)
+    }
+
+    /// Bytes of memory that it takes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<IndexEntry>() + self.text.capacity()
     }
 
     fn point(&self, keep: impl Fn(First<'_>) -> bool) -> usize {

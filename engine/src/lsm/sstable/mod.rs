@@ -6,12 +6,14 @@
 //!
 //! A block holds partition headers, rows and range ends in order; a wide partition goes on over many blocks, and
 //! each says what deletion is open where it begins, so that reading can start at any. [`index`] finds the block,
-//! [`reader`] walks it in both directions, [`writer`] writes one. Bytes: [`format`] and docs/formats.md.
+//! [`reader`] walks it in both directions, [`blocks`] brings blocks into memory, [`writer`] writes one. Bytes: [`format`] and docs/formats.md.
 //!
 //! An [`SsTable`] keeps its index, filter and statistics in memory and reads only data blocks later on. When it is
 //! no longer wanted it is marked, and its file goes with the last reader.
 
+pub mod blocks;
 pub mod cardinality;
+mod compression;
 pub(crate) mod format;
 pub mod histogram;
 mod index;
@@ -21,7 +23,8 @@ pub mod statistics;
 pub(crate) mod walk;
 pub mod writer;
 
-pub use options::WriteOptions;
+pub use blocks::BlockCache;
+pub use options::{Codec, Compression, WriteOptions};
 pub use statistics::Statistics;
 pub use writer::SsTableWriter;
 
@@ -35,7 +38,7 @@ use bytes::Bytes;
 use format::damaged;
 use index::Index;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// An open SSTable. Any thread may read it.
 #[derive(Debug)]
@@ -43,13 +46,21 @@ pub struct SsTable {
     disk: Arc<dyn Disk>,
     name: String,
     index: Index,
-    filter: Bloom<i64>,
+    /// `None`: every partition may be here.
+    filter: Option<Bloom<i64>>,
+    codec: Codec,
     statistics: Statistics,
     first_key: DecoratedKey,
     last_key: DecoratedKey,
     size_bytes: u64,
+    /// Of this open file alone: its blocks in the cache are known by it.
+    unique: u64,
+    spread: u64,
     obsolete: AtomicBool,
 }
+
+/// Numbers of open files; never given twice, whatever cluster they belong to.
+static NEXT_UNIQUE: AtomicU64 = AtomicU64::new(0);
 
 impl SsTable {
     /// Opens a file: reads and checks everything but its data blocks.
@@ -62,16 +73,21 @@ impl SsTable {
         let footer_at = footer_at
             .filter(|at| *at >= format::HEADER_BYTES)
             .ok_or_else(|| damaged(&name, 0, "the file is too short for an SSTable"))?;
-        check_header(&*disk, &name)?;
-        let sections = read_footer(&*disk, &name, footer_at)?;
+        let (codec, header) = read_header(&*disk, &name)?;
+        let sections = read_footer(&*disk, &name, footer_at, &header)?;
         let section = |number: usize| read_section(&*disk, &name, sections[number], footer_at);
         let bad = |number: usize, what: &str| damaged(&name, sections[number].0, what);
         let bytes = section(0)?;
         let index = Index::read(&mut Reader::new(&bytes), sections[0].0)
             .filter(|index| index.len() > 0)
             .ok_or_else(|| bad(0, "the index cannot be read"))?;
-        let filter = Bloom::from_bytes(section(1)?.to_vec())
-            .map_err(|_| bad(1, "the filter cannot be read"))?;
+        let filter = match section(1)? {
+            bytes if bytes.is_empty() => None,
+            bytes => Some(
+                Bloom::from_bytes(bytes.to_vec())
+                    .map_err(|_| bad(1, "the filter cannot be read"))?,
+            ),
+        };
         let bytes = section(2)?;
         let mut reader = Reader::new(&bytes);
         let parts = (|| {
@@ -86,13 +102,16 @@ impl SsTable {
             parts.ok_or_else(|| bad(2, "the statistics cannot be read"))?;
         Ok(SsTable {
             disk,
-            name,
             index,
             filter,
             statistics,
             first_key,
             last_key,
             size_bytes,
+            codec,
+            unique: NEXT_UNIQUE.fetch_add(1, Relaxed),
+            spread: blocks::spread_of(&name),
+            name,
             obsolete: AtomicBool::new(false),
         })
     }
@@ -134,7 +153,23 @@ impl SsTable {
 
     /// Whether the partition may be here; false is certain.
     pub fn may_contain(&self, key: &DecoratedKey) -> bool {
-        self.filter.check(&key.token.0)
+        self.filter.as_ref().is_none_or(|filter| filter.check(&key.token.0))
+    }
+
+    /// How its blocks are compressed.
+    pub fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Bytes of memory that its index and filter take.
+    pub fn memory_bytes(&self) -> usize {
+        let filter = self.filter.as_ref().map_or(0, |filter| filter.len() as usize / 8);
+        self.index.memory_bytes() + filter
+    }
+
+    /// Bytes of memory that its filter takes.
+    pub fn filter_bytes(&self) -> usize {
+        self.filter.as_ref().map_or(0, |filter| filter.len() as usize / 8)
     }
 
     /// The file is to be removed when its last reader is done.
@@ -152,7 +187,8 @@ impl Drop for SsTable {
     }
 }
 
-fn check_header(disk: &dyn Disk, name: &str) -> Result<(), Error> {
+/// The codec, and the header itself.
+fn read_header(disk: &dyn Disk, name: &str) -> Result<(Codec, Arc<[u8]>), Error> {
     let header = disk.read_at(name, 0, 8)?;
     if header[..4] != *format::MAGIC {
         return Err(damaged(name, 0, "this is no SSTable"));
@@ -161,20 +197,28 @@ fn check_header(disk: &dyn Disk, name: &str) -> Result<(), Error> {
     if version != format::VERSION {
         return Err(damaged(name, 4, &format!("version {version} of the format is not known")));
     }
-    if header[6] != format::CODEC_NONE || header[7] != 0 {
-        return Err(damaged(name, 6, &format!("codec {} is not known", header[6])));
+    match format::codec(header[6]) {
+        Some(codec) => Ok((codec, header)),
+        None => Err(damaged(name, 6, &format!("codec {} is not known", header[6]))),
     }
-    Ok(())
 }
 
-/// Offset and length of the three sections.
-fn read_footer(disk: &dyn Disk, name: &str, at: u64) -> Result<[(u64, u64); 3], Error> {
+/// Offset and length of the three sections. The footer repeats the header, so that its checksum covers both.
+fn read_footer(
+    disk: &dyn Disk,
+    name: &str,
+    at: u64,
+    header: &[u8],
+) -> Result<[(u64, u64); 3], Error> {
     let footer =
         disk.read_at(name, at, usize::try_from(format::FOOTER_BYTES).expect("it is small"))?;
-    let (body, tail) = footer.split_at(48);
+    let (body, tail) = footer.split_at(56);
     let bad = || damaged(name, at, "the footer is damaged or the file was not finished");
     if tail[4..] != *format::END_MAGIC || crc32fast::hash(body).to_le_bytes() != tail[..4] {
         return Err(bad());
+    }
+    if body[48..] != *header {
+        return Err(damaged(name, 0, "the header is damaged"));
     }
     let mut reader = Reader::new(body);
     let mut sections = [(0, 0); 3];

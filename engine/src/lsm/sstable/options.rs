@@ -69,6 +69,19 @@ impl WriteOptions {
     }
 }
 
+impl Codec {
+    /// Simple name of Cassandra's class; `None` where blocks are stored as they are.
+    pub fn class(self) -> Option<&'static str> {
+        match self {
+            Codec::None => None,
+            Codec::Lz4 => Some("LZ4Compressor"),
+            Codec::Zstd { .. } => Some("ZstdCompressor"),
+            Codec::Snappy => Some("SnappyCompressor"),
+            Codec::Deflate => Some("DeflateCompressor"),
+        }
+    }
+}
+
 impl Compression {
     /// Blocks stay as they are.
     pub const NONE: Compression = Compression { codec: Codec::None, min_ratio: 0.0 };

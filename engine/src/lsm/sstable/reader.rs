@@ -1,7 +1,8 @@
 //! Reads an SSTable for one request: blocks, partitions, and the rows of one partition as a source of the merge.
 
+use super::SsTable;
+use super::blocks::{BlockCache, From};
 use super::format::{self, Block, Entry, damaged};
-use super::{SsTable, check_sum};
 use crate::error::Error;
 use crate::ring::Token;
 use crate::row::DecoratedKey;
@@ -15,17 +16,20 @@ use crate::row::unfiltered::Marker;
 use crate::sim::faults::{Fault, planted};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Reads blocks of one SSTable for one request and counts them. The last two blocks are kept: what a partition
 /// was found in is where its rows begin, and where one partition ends the next begins.
 #[derive(Debug)]
 pub(crate) struct SsReader<'t> {
     pub(crate) table: &'t SsTable,
+    cache: Option<&'t BlockCache>,
     recent: RefCell<[Option<Numbered>; 2]>,
-    /// Data blocks read.
+    /// Data blocks touched.
     pub(crate) blocks: Cell<u64>,
-    /// Their bytes.
+    /// Those of them that the cache had.
+    pub(crate) blocks_cached: Cell<u64>,
+    /// Bytes of those that were read.
     pub(crate) bytes_read: Cell<u64>,
     /// The partition that is being read was found here.
     selected: Cell<bool>,
@@ -34,7 +38,7 @@ pub(crate) struct SsReader<'t> {
 }
 
 /// A block with its number.
-type Numbered = (usize, Rc<Block>);
+type Numbered = (usize, Arc<Block>);
 
 /// A partition as found.
 #[derive(Clone, Debug)]
@@ -45,11 +49,19 @@ pub(crate) struct Found {
 }
 
 impl<'t> SsReader<'t> {
+    /// Reads every block from disk: for whoever needs each once.
     pub(crate) fn new(table: &'t SsTable) -> SsReader<'t> {
+        SsReader::cached(table, None)
+    }
+
+    /// Reads through the cache, if there is one.
+    pub(crate) fn cached(table: &'t SsTable, cache: Option<&'t BlockCache>) -> SsReader<'t> {
         SsReader {
             table,
+            cache,
             recent: RefCell::new([None, None]),
             blocks: Cell::new(0),
+            blocks_cached: Cell::new(0),
             bytes_read: Cell::new(0),
             selected: Cell::new(false),
             ever_selected: Cell::new(false),
@@ -66,19 +78,17 @@ impl<'t> SsReader<'t> {
         self.selected.replace(false)
     }
 
-    pub(super) fn block(&self, number: usize) -> Result<Rc<Block>, Error> {
+    pub(super) fn block(&self, number: usize) -> Result<Arc<Block>, Error> {
         let mut recent = self.recent.borrow_mut();
         if let Some((_, block)) = recent.iter().flatten().find(|(held, _)| *held == number) {
             return Ok(block.clone());
         }
-        let (offset, len) = self.table.index.extent(number);
-        let bytes = self.table.disk.read_at(&self.table.name, offset, len)?;
+        let (block, from) = self.table.block(number, self.cache)?;
         self.blocks.set(self.blocks.get() + 1);
-        self.bytes_read.set(self.bytes_read.get() + len as u64);
-        check_sum(&self.table.name, offset, &bytes)?;
-        let block = Block::parse(bytes)
-            .ok_or_else(|| damaged(&self.table.name, offset, "the block cannot be read"))?;
-        let block = Rc::new(block);
+        match from {
+            From::Cache => self.blocks_cached.set(self.blocks_cached.get() + 1),
+            From::Disk(bytes) => self.bytes_read.set(self.bytes_read.get() + bytes),
+        }
         recent.swap(0, 1);
         recent[0] = Some((number, block.clone()));
         Ok(block)
@@ -354,24 +364,19 @@ impl<'t> SsSource<'t> {
             if self.reversed { position <= place } else { position < place }
         };
         let mut at = start;
-        if !self.reader.table.statistics.has_range_deletions {
-            // No deletions to keep account of: halve the restart points instead of walking.
-            let (first, count) = block.restarts_within(start, end);
-            let (mut low, mut high) = (0, count);
-            while low < high {
-                let middle = low.midpoint(high);
-                let offset = block.restart(first + middle);
-                let entry = block.entry(offset).ok_or_else(|| self.bad(number, offset))?;
-                let position = block.position(entry).ok_or_else(|| self.bad(number, offset))?;
-                if passed(position) { low = middle + 1 } else { high = middle }
-            }
-            if low > 0 {
-                at = block.restart(first + low - 1);
-            }
+        let (first, count) = block.restarts_within(start, end);
+        let (mut low, mut high) = (0, count);
+        while low < high {
+            let middle = low.midpoint(high);
+            let offset = block.restart(first + middle);
+            let entry = block.entry(offset).ok_or_else(|| self.bad(number, offset))?;
+            let position = block.position(entry).ok_or_else(|| self.bad(number, offset))?;
+            if passed(position) { low = middle + 1 } else { high = middle }
         }
-        let begins_here = !self.reader.table.index.continues(number, &self.key)
-            || planted(Fault::OpenRangeLostAtBlockStart);
-        let mut open = if begins_here { DeletionTime::LIVE } else { block.open };
+        if low > 0 {
+            at = block.restart(first + low - 1);
+        }
+        let mut open = None;
         while at < end {
             let entry = block.entry(at).ok_or_else(|| self.bad(number, at))?;
             let position = block.position(entry).ok_or_else(|| self.bad(number, at))?;
@@ -379,15 +384,50 @@ impl<'t> SsSource<'t> {
                 break;
             }
             if entry.kind == format::ENTRY_MARKER {
-                let marker = format::marker(&block.bytes[entry.start..entry.end]);
-                open = marker.ok_or_else(|| self.bad(number, at))?.opens;
+                open = Some(self.opened_by(block, number, entry)?);
             }
             at = entry.end;
         }
+        let open = match open {
+            Some(open) => open,
+            None => self.open_before(block, number, first..first + low.saturating_sub(1))?,
+        };
         if self.reversed && planted(Fault::WrongReverseSeek) {
             at = block.restart_before(at).map_or(start, |restart| restart.max(start));
         }
         Ok((at, open))
+    }
+
+    /// What the range end at `entry` opens.
+    fn opened_by(&self, block: &Block, number: usize, entry: Entry) -> Result<DeletionTime, Error> {
+        let marker = format::marker(&block.bytes[entry.start..entry.end]);
+        Ok(marker.ok_or_else(|| self.bad(number, entry.start))?.opens)
+    }
+
+    /// What is open behind the groups of these restart points: what the last range end in them opens, or what was open
+    /// where the partition or the block begins. Groups without range ends are passed over unread.
+    fn open_before(
+        &self,
+        block: &Block,
+        number: usize,
+        groups: std::ops::Range<usize>,
+    ) -> Result<DeletionTime, Error> {
+        let Some(group) = groups.rev().find(|group| block.restart_has_marker(*group)) else {
+            let begins_here = !self.reader.table.index.continues(number, &self.key)
+                || planted(Fault::OpenRangeLostAtBlockStart);
+            return Ok(if begins_here { DeletionTime::LIVE } else { block.open });
+        };
+        // A group ends where the next begins: there is one, the one in which the walk began.
+        let (mut at, end) = (block.restart(group), block.restart(group + 1));
+        let mut open = DeletionTime::LIVE;
+        while at < end {
+            let entry = block.entry(at).ok_or_else(|| self.bad(number, at))?;
+            if entry.kind == format::ENTRY_MARKER {
+                open = self.opened_by(block, number, entry)?;
+            }
+            at = entry.end;
+        }
+        Ok(open)
     }
 
     fn step(&mut self) -> Result<(), Error> {
@@ -473,7 +513,7 @@ impl<'t> SsSource<'t> {
         let (Some((number, block)), Some(row)) = (&self.block, &mut self.row) else {
             return Ok(false);
         };
-        let (number, block) = (*number, Rc::clone(block));
+        let (number, block) = (*number, Arc::clone(block));
         let index = &self.reader.table.index;
         // Everything here lies before what the next block begins with.
         let all_before =

@@ -113,10 +113,9 @@ impl Statistics {
         self.cells_per_partition.mean()
     }
 
-    /// Stored size over size before compression; `None` if nothing was compressed.
-    pub fn compression_ratio(&self) -> Option<f64> {
-        (self.data_bytes != self.uncompressed_bytes && self.uncompressed_bytes > 0)
-            .then(|| self.data_bytes as f64 / self.uncompressed_bytes as f64)
+    /// Stored size over size before compression. Without a codec it is slightly above 1: checksums count.
+    pub fn compression_ratio(&self) -> f64 {
+        self.data_bytes as f64 / self.uncompressed_bytes.max(1) as f64
     }
 
     /// Everything in it ends by itself or is a deletion, the last at this second; `None` if something stays.
@@ -288,8 +287,14 @@ impl Collector {
         }
     }
 
-    /// Ends the last partition: so many bytes were written before compression, so many stored.
-    pub(super) fn finish(mut self, written_bytes: u64, data_bytes: u64) -> Statistics {
+    /// Ends the last partition: so many bytes of entries were written, so many of blocks before compression, so many
+    /// stored.
+    pub(super) fn finish(
+        mut self,
+        written_bytes: u64,
+        uncompressed_bytes: u64,
+        data_bytes: u64,
+    ) -> Statistics {
         self.end_partition(written_bytes);
         let mut s = self.statistics;
         if s.min_ttl_seconds > s.max_ttl_seconds {
@@ -308,7 +313,7 @@ impl Collector {
             s.encoding.ttl_seconds = self.min_expiring_ttl_seconds;
         }
         s.drop_times = self.drop_times.build();
-        (s.uncompressed_bytes, s.data_bytes) = (written_bytes, data_bytes);
+        (s.uncompressed_bytes, s.data_bytes) = (uncompressed_bytes, data_bytes);
         s
     }
 }

@@ -12,7 +12,7 @@ use crate::row::data::Row;
 use crate::row::deletion::DeletionTime;
 use crate::row::unfiltered::Marker;
 use bytes::Bytes;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What an entry holds.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct Step {
 pub(crate) struct Walk<'t> {
     reader: SsReader<'t>,
     next_block: usize,
-    block: Option<(usize, Rc<Block>)>,
+    block: Option<(usize, Arc<Block>)>,
     /// Offset of the block at hand.
     base: u64,
     /// Place of the next entry in it.

@@ -1,6 +1,7 @@
 //! Writes an SSTable from partitions in order, block by block.
 
 use super::SsTable;
+use super::compression::Compressor;
 use super::format::{self, RESTART_INTERVAL};
 use super::index::{First, Index};
 use super::options::WriteOptions;
@@ -29,7 +30,12 @@ pub struct SsTableWriter {
     offset: u64,
     /// Bytes of entries written, before compression.
     written_bytes: u64,
+    /// Bytes of blocks written, before compression.
+    uncompressed_bytes: u64,
     block: OpenBlock,
+    compressor: Compressor,
+    /// The stored bytes of a block, if compressed.
+    stored: Vec<u8>,
     index: Index,
     collector: Collector,
     tokens: Vec<i64>,
@@ -42,7 +48,8 @@ pub struct SsTableWriter {
 #[derive(Debug, Default)]
 struct OpenBlock {
     body: Vec<u8>,
-    restarts: Vec<u32>,
+    /// Offsets, and whether a range end lies between it and the next.
+    restarts: Vec<(u32, bool)>,
     partitions: Vec<u32>,
     since_restart: usize,
     /// Position of its first entry; empty for a partition's header.
@@ -71,19 +78,18 @@ impl SsTableWriter {
         options: WriteOptions,
     ) -> Result<SsTableWriter, Error> {
         let unfinished = format!("{name}.tmp");
-        let mut header = Vec::with_capacity(8);
-        header.extend_from_slice(format::MAGIC);
-        header.extend_from_slice(&format::VERSION.to_le_bytes());
-        header.extend_from_slice(&[format::CODEC_NONE, 0]);
         disk.delete(&unfinished)?;
-        disk.append(&unfinished, &header)?;
+        disk.append(&unfinished, &format::header(options.compression.codec))?;
         Ok(SsTableWriter {
             disk,
             name,
             unfinished,
             offset: format::HEADER_BYTES,
             written_bytes: 0,
+            uncompressed_bytes: 0,
             block: OpenBlock::default(),
+            compressor: Compressor::new(options.compression),
+            stored: Vec::new(),
             index: Index::default(),
             collector: Collector::new(&options),
             tokens: Vec::with_capacity(options.estimated_partitions),
@@ -158,7 +164,12 @@ impl SsTableWriter {
             self.block.since_restart = 0;
         }
         if self.block.since_restart == 0 {
-            self.block.restarts.push(at);
+            self.block.restarts.push((at, false));
+        }
+        if kind == format::ENTRY_MARKER
+            && let Some((_, has_marker)) = self.block.restarts.last_mut()
+        {
+            *has_marker = true;
         }
         self.block.since_restart = (self.block.since_restart + 1) % RESTART_INTERVAL;
         format::put_entry(&mut self.block.body, kind, payload);
@@ -173,24 +184,40 @@ impl SsTableWriter {
         if self.block.body.is_empty() {
             return Ok(());
         }
-        let mut block = std::mem::take(&mut self.block);
-        for offset in block.restarts.iter().chain(&block.partitions) {
+        let block = &mut self.block;
+        for (offset, has_marker) in &block.restarts {
+            block.body.extend_from_slice(&format::restart(*offset, *has_marker));
+        }
+        for offset in &block.partitions {
             block.body.extend_from_slice(&offset.to_le_bytes());
         }
         for count in [block.restarts.len(), block.partitions.len()] {
             let count = u32::try_from(count).expect("a block is smaller than 4 GiB");
             block.body.extend_from_slice(&count.to_le_bytes());
         }
-        let checksum = crc32fast::hash(&block.body);
-        block.body.extend_from_slice(&checksum.to_le_bytes());
-        self.disk.append(&self.unfinished, &block.body)?;
+        let len = block.body.len();
+        let bytes = match self.compressor.compress(&block.body) {
+            Some(compressed) => {
+                self.stored.clear();
+                self.stored.extend_from_slice(compressed);
+                format::put_block_tail(&mut self.stored, len, true);
+                &self.stored
+            }
+            None => {
+                format::put_block_tail(&mut block.body, len, false);
+                &block.body
+            }
+        };
+        self.disk.append(&self.unfinished, bytes)?;
         let first = First {
             token: block.first_token,
             key: &block.first_key,
             position: &block.first_position,
         };
-        self.index.push(first, self.offset, block.body.len());
-        self.offset += block.body.len() as u64;
+        self.index.push(first, self.offset, bytes.len());
+        self.offset += bytes.len() as u64;
+        self.uncompressed_bytes += len as u64;
+        self.block.clear();
         Ok(())
     }
 
@@ -227,18 +254,19 @@ impl SsTableWriter {
         let mut index = Vec::new();
         self.index.put(&mut index);
         self.section(index, &mut footer)?;
-        self.section(
-            filter(&self.tokens, self.options.filter_fp_chance).into_bytes(),
-            &mut footer,
-        )?;
+        let filter = filter(&self.tokens, self.options.filter_fp_chance);
+        self.section(filter.map_or_else(Vec::new, Bloom::into_bytes), &mut footer)?;
         let mut statistics = Vec::new();
         let collector = std::mem::replace(&mut self.collector, Collector::new(&self.options));
-        collector.finish(self.written_bytes, data_bytes).put(&mut statistics);
+        collector
+            .finish(self.written_bytes, self.uncompressed_bytes, data_bytes)
+            .put(&mut statistics);
         for key in [first_key, last_key] {
             statistics.extend_from_slice(&key.token.0.to_le_bytes());
             put_bytes(&mut statistics, &key.bytes);
         }
         self.section(statistics, &mut footer)?;
+        footer.extend_from_slice(&format::header(self.options.compression.codec));
         let checksum = crc32fast::hash(&footer);
         footer.extend_from_slice(&checksum.to_le_bytes());
         footer.extend_from_slice(format::END_MAGIC);
@@ -267,11 +295,21 @@ impl SsTableWriter {
 }
 
 impl OpenBlock {
+    /// Empties it and keeps its room.
+    fn clear(&mut self) {
+        self.body.clear();
+        self.restarts.clear();
+        self.partitions.clear();
+        self.since_restart = 0;
+        self.first_key.clear();
+        self.first_position.clear();
+    }
+
     fn begin(&mut self, partition: &OpenPartition, kind: u8, position: &[u8], block_bytes: usize) {
         self.body.reserve(block_bytes.min(64 << 10) + 1024);
         self.first_token = partition.key.token.0;
-        self.first_key = partition.key.bytes.to_vec();
-        self.first_position = position.to_vec();
+        self.first_key.extend_from_slice(&partition.key.bytes);
+        self.first_position.extend_from_slice(position);
         if kind == format::ENTRY_PARTITION {
             self.body.push(0);
             return;
@@ -292,13 +330,16 @@ impl OpenBlock {
     }
 }
 
-fn filter(tokens: &[i64], fp_chance: f64) -> Bloom<i64> {
+/// The filter; `None` where every look-up may be a false positive.
+fn filter(tokens: &[i64], fp_chance: f64) -> Option<Bloom<i64>> {
+    if fp_chance >= 1.0 {
+        return None;
+    }
     let items = tokens.len().max(1);
-    let chance = fp_chance.clamp(1e-6, 0.5);
-    let mut filter = Bloom::new_for_fp_rate_with_seed(items, chance, &FILTER_SEED)
+    let mut filter = Bloom::new_for_fp_rate_with_seed(items, fp_chance.max(1e-6), &FILTER_SEED)
         .expect("there is at least one item and the rate is between 0 and 1");
     for token in tokens {
         filter.set(token);
     }
-    filter
+    Some(filter)
 }
