@@ -1,10 +1,15 @@
 //! Every recorded answer of a real Cassandra, replayed in process (see `cassling_tests::replay`).
 
+use cassling::ClusterBuilder;
+use cassling_engine::directory::Kept;
+use cassling_engine::sim::disk::{Disk, MemoryDisk};
 use cassling_tests::replay::{
     Difference, Replay, Verdict, answers_dir, known_differences, recording_cluster, recordings,
-    replay, replay_answers,
+    replay, replay_answers, replay_reopened,
 };
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
 type Known = BTreeMap<(String, String), Difference>;
 
@@ -72,6 +77,38 @@ fn recorded_answers_with_a_flush_after_every_write() {
     let names: Vec<String> = recordings().into_iter().filter(|name| !names_files(name)).collect();
     let builder = || recording_cluster().flush_after_write();
     hold(&names, |name| replay_answers(name, builder()), false);
+}
+
+/// The recording cluster on disks that can be opened again.
+fn kept_cluster() -> ClusterBuilder {
+    let node: Arc<dyn Disk> = Arc::new(MemoryDisk::default());
+    let kept = Kept::Disks { root: Arc::new(MemoryDisk::default()), nodes: vec![node] };
+    recording_cluster().kept(kept)
+}
+
+#[test]
+fn recorded_answers_with_a_reopening_now_and_then() {
+    // A restart forgets `nodetool disableautocompaction`, as Cassandra's does: in these two it matters which files there are.
+    let forgets = ["clock-names-reads", "clock-range-flushes"];
+    let names: Vec<String> =
+        recordings().into_iter().filter(|name| !forgets.contains(&&name[..])).collect();
+    hold(&names, |name| replay_reopened(name, kept_cluster(), 25), false);
+}
+
+#[test]
+fn five_recordings_with_a_reopening_after_every_statement() {
+    let names = ["static-columns", "null-unset-empty", "reconcile-ties", "tables-ddl", "delete"];
+    let names = names.map(str::to_string);
+    hold(&names, |name| replay_reopened(name, kept_cluster(), 1), false);
+}
+
+#[test]
+fn a_recording_on_a_directory_that_is_reopened() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recording");
+    let _ = std::fs::remove_dir_all(&folder);
+    let names = ["case-C01".to_string()];
+    hold(&names, |name| replay_reopened(name, recording_cluster().data(&folder), 1), false);
+    std::fs::remove_dir_all(&folder).expect("the cluster was kept there");
 }
 
 /// The issue of this format: nothing that Cassandra parses may be a syntax error here.

@@ -93,16 +93,27 @@ pub fn recording_cluster() -> ClusterBuilder {
 
 /// Replays one recording on a fresh cluster.
 pub fn replay(name: &str, builder: ClusterBuilder) -> Replay {
-    replay_comparing(name, builder, true)
+    replay_comparing(name, builder, true, None)
 }
 
 /// As [`replay`], without comparing what a flush or compaction after each statement must change: which files were
 /// read and how many there are.
 pub fn replay_answers(name: &str, builder: ClusterBuilder) -> Replay {
-    replay_comparing(name, builder, false)
+    replay_comparing(name, builder, false, None)
 }
 
-fn replay_comparing(name: &str, builder: ClusterBuilder, files: bool) -> Replay {
+/// As [`replay`], with the cluster closed and opened again after every so many statements.
+/// Requires: `builder` keeps it on something that can be opened again.
+pub fn replay_reopened(name: &str, builder: ClusterBuilder, every: usize) -> Replay {
+    replay_comparing(name, builder, true, Some(every))
+}
+
+fn replay_comparing(
+    name: &str,
+    builder: ClusterBuilder,
+    files: bool,
+    reopen_every: Option<usize>,
+) -> Replay {
     let dir = answers_dir();
     let read = |ending: &str| {
         let path = dir.join(format!("{name}.{ending}"));
@@ -118,7 +129,12 @@ fn replay_comparing(name: &str, builder: ClusterBuilder, files: bool) -> Replay 
     };
     let cluster = builder.build().expect("the recording cluster can be built");
     let mut got = Vec::with_capacity(wanted.len());
-    let ran = Runner::new(&cluster).run(&script, |event| match event {
+    let runner = Runner::new(&cluster);
+    let mut runner = match reopen_every {
+        Some(statements) => runner.reopening_every(statements),
+        None => runner,
+    };
+    let ran = runner.run(&script, |event| match event {
         Event::Answered(_, answer) => got.push(answer.to_json()),
         Event::SsTables { count, .. } => got.push(json!({"sstables": count})),
         Event::Said(_) => {}

@@ -37,6 +37,8 @@ pub enum Event<'s> {
 pub struct Runner {
     session: Session,
     state: State,
+    /// Statements between two reopenings of the cluster, and those since the last.
+    reopening: Option<(usize, usize)>,
 }
 
 /// What directives have set.
@@ -86,7 +88,36 @@ pub fn with_nodes(builder: ClusterBuilder, wanted: &(usize, Vec<String>)) -> Clu
 impl Runner {
     /// A runner with a session of its own.
     pub fn new(cluster: &Cluster) -> Runner {
-        Runner { session: cluster.connect(), state: State::default() }
+        Runner { session: cluster.connect(), state: State::default(), reopening: None }
+    }
+
+    /// The same, but after every so many statements the cluster is closed and built again from its data directory: no answer
+    /// may change by it. Settings, keyspace and coordinator of the session stay.
+    pub fn reopening_every(mut self, statements: usize) -> Runner {
+        self.reopening = Some((statements.max(1), 0));
+        self
+    }
+
+    /// Goes on with the cluster built again, if it is time.
+    fn reopen_if_due(&mut self) -> Result<(), Error> {
+        let Some((every, since)) = &mut self.reopening else { return Ok(()) };
+        *since += 1;
+        if *since < *every {
+            return Ok(());
+        }
+        *since = 0;
+        let before = self.session.cluster().clone();
+        let cluster = before.reopen()?;
+        cluster.engine().restore_settings(before.engine().settings());
+        let session = cluster.connect();
+        session.set_coordinator(self.session.coordinator());
+        if let Some(keyspace) = self.session.keyspace() {
+            // One that was dropped meanwhile cannot be used again; the statements that need it will say so.
+            let again = format!("USE \"{}\"", keyspace.replace('"', "\"\""));
+            let _ = session.execute(again.as_str(), ());
+        }
+        self.session = session;
+        Ok(())
     }
 
     /// The session that the statements run on.
@@ -131,6 +162,11 @@ impl Runner {
                 Item::Statement(statement) => {
                     let answer = self.answer(statement);
                     on(Event::Answered(statement, Box::new(answer)));
+                    self.reopen_if_due().map_err(|error| ScriptError {
+                        name: script.name.clone(),
+                        line: statement.line,
+                        reason: error.to_string(),
+                    })?;
                 }
             }
         }
