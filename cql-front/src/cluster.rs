@@ -176,7 +176,29 @@ impl Cluster {
         &self.engine
     }
 
-    /// The clock that all nodes share.
+    /// The clock that all nodes share. TTL, gc_grace, windows of compaction, `now()` and write timestamps follow it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let cluster = cassling::Cluster::builder().build()?;
+    /// let session = cluster.connect();
+    /// session.execute(
+    ///     "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+    ///     (),
+    /// )?;
+    /// session.execute("CREATE TABLE k.t (a int PRIMARY KEY)", ())?;
+    /// session.execute("INSERT INTO k.t (a) VALUES (1) USING TTL 60", ())?;
+    /// cluster.clock().advance(Duration::from_secs(59));
+    /// assert_eq!(session.execute("SELECT a FROM k.t", ())?.cost.rows_returned, 1);
+    /// cluster.clock().advance(Duration::from_secs(1));
+    /// let gone = session.execute("SELECT a FROM k.t", ())?;
+    /// assert_eq!((gone.cost.rows_returned, gone.cost.tombstones), (0, 1));
+    /// // To a moment of its own: microseconds since the Unix epoch. `freeze` holds a clock that runs with the system's.
+    /// cluster.clock().set_micros(1_900_000_000_000_000);
+    /// cluster.clock().freeze();
+    /// assert_eq!(cluster.clock().now_seconds(), 1_900_000_000);
+    /// # Ok::<(), cassling::Error>(())
+    /// ```
     pub fn clock(&self) -> &Clock {
         self.engine.clock()
     }

@@ -42,6 +42,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
 
 /// How a cluster is built. Defaults are those of contracts.md 1: one node, `datacenter1`, `rack1`, 16 tokens.
@@ -123,6 +124,8 @@ struct World {
     blocks: Arc<BlockCache>,
     /// Held while the schema or the settings change, so that two changes follow one another.
     changing_schema: Mutex<()>,
+    /// `read_thresholds_enabled`.
+    tracks_reads: AtomicBool,
     /// What timestamps and timeuuids rise from.
     given: Arc<Given>,
     /// Last eight bytes of every timeuuid: clock sequence and node.
@@ -244,6 +247,7 @@ impl Cluster {
             network: Network::new(),
             executor: Executor::new(),
             changing_schema: Mutex::new(()),
+            tracks_reads: AtomicBool::new(config.settings.read_thresholds_enabled),
             given,
             timeuuid_tail: timeuuid_tail(&mut rng.fork("timeuuid")),
             uuids: Mutex::new(uuids(&rng, generation)),
@@ -363,8 +367,14 @@ impl Cluster {
         self.give_settings(settings);
     }
 
+    /// Whether `read_thresholds_enabled` is set: all that a read needs to know of it where it is not.
+    pub fn tracks_reads(&self) -> bool {
+        self.world.tracks_reads.load(Ordering::Relaxed)
+    }
+
     fn give_settings(&self, settings: Arc<Settings>) {
         self.world.blocks.set_capacity(settings.file_cache_size);
+        self.world.tracks_reads.store(settings.read_thresholds_enabled, Ordering::Relaxed);
         for node in &self.world.nodes {
             node.set_settings(Arc::clone(&settings));
         }

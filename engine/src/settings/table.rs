@@ -187,7 +187,7 @@ settings! {
     }
     pairs {
         /// Bytes of the answer to a read.
-        coordinator_read_size: bytes_or_null, NotYet;
+        coordinator_read_size: bytes_or_null, AtOnce;
         /// Bytes that a replica reads for a command.
         local_read_size: bytes_or_null, AtOnce;
         /// Bytes of a partition's index that a replica reads.

@@ -36,7 +36,12 @@ struct Base {
     source: Source,
     /// Added to what the source says, microseconds.
     offset_micros: AtomicI64,
+    /// What the source is held at, microseconds; [`RUNNING`] if it is not.
+    frozen_micros: AtomicI64,
 }
+
+/// The source is not held.
+const RUNNING: i64 = i64::MIN;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
@@ -60,7 +65,12 @@ impl Clock {
     }
 
     fn new(source: Source) -> Clock {
-        Clock { base: Arc::new(Base { source, offset_micros: AtomicI64::new(0) }), skew_micros: 0 }
+        let base = Base {
+            source,
+            offset_micros: AtomicI64::new(0),
+            frozen_micros: AtomicI64::new(RUNNING),
+        };
+        Clock { base: Arc::new(base), skew_micros: 0 }
     }
 
     /// The same clock as seen by a node whose own runs ahead by `skew_micros` (behind, if negative).
@@ -103,6 +113,30 @@ impl Clock {
         self.base.offset_micros.store(offset, Ordering::SeqCst);
     }
 
+    /// Makes it stand until it is moved or thawed. A virtual clock stands anyway.
+    ///
+    /// ```
+    /// use cassling_engine::sim::clock::Clock;
+    /// # #[cfg(not(target_arch = "wasm32"))] {
+    /// let clock = Clock::new_system();
+    /// clock.freeze();
+    /// assert_eq!(clock.now_micros(), clock.now_micros());
+    /// clock.thaw();
+    /// # }
+    /// ```
+    pub fn freeze(&self) {
+        self.base.frozen_micros.store(self.source_micros(), Ordering::SeqCst);
+    }
+
+    /// Lets it run on from where it stands.
+    pub fn thaw(&self) {
+        let frozen = self.base.frozen_micros.swap(RUNNING, Ordering::SeqCst);
+        if frozen != RUNNING {
+            let behind = frozen.saturating_sub(self.source_micros());
+            self.base.offset_micros.fetch_add(behind, Ordering::SeqCst);
+        }
+    }
+
     /// How far the clock has been moved, microseconds: by what a client's wall-clock timestamps are shifted
     /// (design decision 6).
     pub fn offset_micros(&self) -> i64 {
@@ -115,6 +149,10 @@ impl Clock {
     }
 
     fn source_micros(&self) -> i64 {
+        let frozen = self.base.frozen_micros.load(Ordering::SeqCst);
+        if frozen != RUNNING {
+            return frozen;
+        }
         match self.base.source {
             Source::Virtual => VIRTUAL_EPOCH_MICROS,
             #[cfg(not(target_arch = "wasm32"))]

@@ -18,6 +18,7 @@ mod groups;
 pub mod paging;
 mod query;
 mod row;
+mod size;
 
 use super::Request;
 use crate::analysis::select::{SelectPlan, Sort};
@@ -26,7 +27,7 @@ use crate::ast::Feature;
 use crate::error::selection::SelectionError;
 use crate::error::session::SessionError;
 use crate::error::{Error, ErrorKind};
-use crate::outcome::{Outcome, OutcomeKind, RowBytes, Rows};
+use crate::outcome::{Outcome, OutcomeKind, RawRow, RowBytes, Rows};
 use cassling_engine::ring::Consistency;
 use cassling_engine::row::PartitionRows;
 use cassling_engine::row::query::{Limits, ReadReport, ShownLimits};
@@ -100,13 +101,21 @@ async fn answer(
     if !aggregates && page_size.is_none_or(|size| limit <= u64::from(size)) {
         query.read_every_key();
     }
+    let size_limit = query.size_limit(request);
+    let mut sizes = None;
     let (mut rows, paging_state) = if aggregates {
         groups::run(plan, &query, reads, &evaluation, bounds, state).await?
     } else if let Some(sort) = &plan.sort {
-        (sorted(plan, query, reads, &evaluation, sort, bounds).await?, None)
+        let all = sorted_all(plan, query, reads, &evaluation, sort, bounds).await?;
+        sizes = size_limit.as_ref().map(|_| sizes_of(&joined(plan, &all)));
+        (cut(plan, sort, all, bounds.limit), None)
     } else {
         page(plan, query, reads, &evaluation, bounds, state).await?
     };
+    if let Some(limit) = size_limit {
+        let (bytes, last_row) = sizes.unwrap_or_else(|| sizes_of(&rows));
+        limit.check(request, bytes, last_row, &mut reads.warnings)?;
+    }
     rows.paging_state = paging_state.map(|state| state.encode(plan.table.id));
     Ok(rows)
 }
@@ -267,15 +276,21 @@ fn each_row(
     Ok(())
 }
 
-/// Reads all, sorts, then cuts: IN on the partition key with ORDER BY.
-async fn sorted(
+/// Bytes of the values of all rows, and of the last row.
+fn sizes_of(rows: &Rows) -> (u64, u64) {
+    let size = |row: RawRow<'_>| row.flatten().map(|value| value.len() as u64).sum::<u64>();
+    rows.iter().map(size).fold((0, 0), |(bytes, _), row| (bytes + row, row))
+}
+
+/// Reads all, with what each row is sorted by: IN on the partition key with ORDER BY.
+async fn sorted_all(
     plan: &SelectPlan,
     query: Query<'_>,
     reads: &mut ReadReport,
     evaluation: &Evaluation<'_>,
     sort: &Sort,
     bounds: Bounds,
-) -> Result<Rows, Error> {
+) -> Result<Vec<(SortKey, RowBytes)>, Error> {
     let limits = Limits { rows: u64::MAX, per_partition: bounds.per_partition, resume: None };
     let (partitions, _) = query.read_once(reads, limits).await?;
     let mut rows: Vec<(SortKey, RowBytes)> = Vec::new();
@@ -285,8 +300,13 @@ async fn sorted(
         rows.push((sort_key(sort, view), row));
         Ok(())
     })?;
-    sort_and_cut(sort, &mut rows, bounds.limit);
-    Ok(joined(plan, &rows))
+    Ok(rows)
+}
+
+/// Sorts, then keeps `limit` rows.
+fn cut(plan: &SelectPlan, sort: &Sort, mut rows: Vec<(SortKey, RowBytes)>, limit: u64) -> Rows {
+    sort_and_cut(sort, &mut rows, limit);
+    joined(plan, &rows)
 }
 
 /// The values that a row is sorted by; none of them on the row of a partition with only statics.

@@ -1,6 +1,7 @@
 //! One SELECT with its values bound: what to read, and reads of parts of it.
 
 use super::paging::PagingState;
+use super::size::SizeLimit;
 use crate::analysis::select::SelectPlan;
 use crate::analysis::terms::Env;
 use crate::error::restriction::RestrictionError;
@@ -135,6 +136,11 @@ impl<'q> Query<'q> {
     /// How messages show the limits of its reads, from here on.
     pub(super) fn show_limits(&mut self, limits: ShownLimits) {
         self.command.shown.limits = limits;
+    }
+
+    /// What the answer is held to, if a threshold is set.
+    pub(super) fn size_limit(&self, request: &Request<'_>) -> Option<SizeLimit> {
+        SizeLimit::of(request, &self.command)
     }
 
     /// Each key is read up to the row limit, as Cassandra does without pages.
