@@ -149,6 +149,11 @@ impl CommitLog {
             }
         }
         let last = replayed.segments.last().map_or(0, |(number, _)| *number);
+        if replayed.cut.is_none() && last > 0 {
+            // A killed process may have left its last segment unsynced, and only the last one may be torn: this one no longer is.
+            disk.sync(&segment_name(last))?;
+            disk.sync_names()?;
+        }
         let segment = last.max(after.segment) + 1;
         let writer = Writer {
             segment,
@@ -198,7 +203,7 @@ impl CommitLog {
         if writer.stopped {
             return Err(stopped());
         }
-        let times = self.times();
+        let times = Times::now(&self.clock, &self.given);
         let mut record = std::mem::take(&mut writer.scratch);
         record.clear();
         record::begin(&mut record, times, times.timeuuid_ticks != writer.timeuuid_ticks);
@@ -210,14 +215,6 @@ impl CommitLog {
         written?;
         writer.timeuuid_ticks = times.timeuuid_ticks;
         Ok(())
-    }
-
-    fn times(&self) -> Times {
-        Times {
-            time_micros: self.clock.now_micros(),
-            timestamp_micros: self.given.last_timestamp_micros(),
-            timeuuid_ticks: self.given.last_timeuuid_ticks(),
-        }
     }
 
     fn write_record(

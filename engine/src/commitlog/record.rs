@@ -11,6 +11,7 @@
 
 use super::LogPosition;
 use crate::row::varint::Reader;
+use crate::sim::clock::{Clock, Given};
 
 /// What a segment begins with.
 const MAGIC: &[u8; 4] = b"CSLG";
@@ -42,6 +43,15 @@ impl Times {
     /// Before all times.
     pub const NONE: Times =
         Times { time_micros: i64::MIN, timestamp_micros: i64::MIN, timeuuid_ticks: 0 };
+
+    /// Those of this moment.
+    pub fn now(clock: &Clock, given: &Given) -> Times {
+        Times {
+            time_micros: clock.now_micros(),
+            timestamp_micros: given.last_timestamp_micros(),
+            timeuuid_ticks: given.last_timeuuid_ticks(),
+        }
+    }
 
     /// The later of both, part by part.
     pub fn max(self, other: Times) -> Times {

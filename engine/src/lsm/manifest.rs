@@ -1,7 +1,7 @@
 //! Which files a node's tables consist of: one small file, replaced whole.
 //!
 //! ```text
-//! "CSMF" | version (2) | zero (2) | number of tables | table ... | checksum (4)
+//! "CSMF" | version (2) | zero (2) | time (8) | timestamp (8) | timeuuid (8) | number of tables | table ... | checksum (4)
 //! table   id (16) | replay from: segment (4), offset (4) | number of SSTables | their names, newest first
 //! ```
 //!
@@ -13,12 +13,14 @@
 //! ```
 //!
 //! An SSTable that is not named here is no part of the data: the next start removes it. *Replay from* is where the commit log
-//! is still needed for the table.
+//! is still needed for the table. The times are what the cluster had given out ([`Times`]): the log's own records of them may
+//! be lost with the power while an SSTable keeps what they were given to, and what is written next must be later.
 
-use crate::commitlog::LogPosition;
+use crate::commitlog::{LogPosition, Times};
 use crate::error::Error;
 use crate::row::varint::{Reader, put, put_bytes};
 use crate::schema::TableId;
+use crate::sim::clock::{Clock, Given};
 use crate::sim::disk::{Disk, read_file};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -44,6 +46,8 @@ pub struct TableFiles {
 #[derive(Debug)]
 pub struct Manifest {
     disk: Arc<dyn Disk>,
+    clock: Clock,
+    given: Arc<Given>,
     state: Mutex<State>,
 }
 
@@ -74,20 +78,30 @@ impl Manifest {
     ///
     /// # Errors
     /// [`Error::Storage`].
-    pub fn create(disk: Arc<dyn Disk>) -> Result<Manifest, Error> {
-        let manifest = Manifest::of(disk, BTreeMap::new());
+    pub fn create(disk: Arc<dyn Disk>, clock: Clock, given: Arc<Given>) -> Result<Manifest, Error> {
+        let manifest = Manifest::of(disk, clock, given, BTreeMap::new());
         manifest.save(&mut manifest.state.lock(), BTreeMap::new())?;
         Ok(manifest)
     }
 
     /// The manifest of these tables, as loaded: nothing is written.
-    pub fn resume(disk: Arc<dyn Disk>, tables: &BTreeMap<TableId, TableFiles>) -> Manifest {
+    pub fn resume(
+        disk: Arc<dyn Disk>,
+        clock: Clock,
+        given: Arc<Given>,
+        tables: &BTreeMap<TableId, TableFiles>,
+    ) -> Manifest {
         let tables = tables.iter().map(|(id, files)| (*id, encode(*id, files)));
-        Manifest::of(disk, tables.collect())
+        Manifest::of(disk, clock, given, tables.collect())
     }
 
-    fn of(disk: Arc<dyn Disk>, tables: BTreeMap<TableId, Vec<u8>>) -> Manifest {
-        Manifest { disk, state: Mutex::new(State { tables, stopped: false }) }
+    fn of(
+        disk: Arc<dyn Disk>,
+        clock: Clock,
+        given: Arc<Given>,
+        tables: BTreeMap<TableId, Vec<u8>>,
+    ) -> Manifest {
+        Manifest { disk, clock, given, state: Mutex::new(State { tables, stopped: false }) }
     }
 
     /// Says of what files a table consists from now on.
@@ -126,6 +140,10 @@ impl Manifest {
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&[0, 0]);
+        let times = Times::now(&self.clock, &self.given);
+        bytes.extend_from_slice(&times.time_micros.to_le_bytes());
+        bytes.extend_from_slice(&times.timestamp_micros.to_le_bytes());
+        bytes.extend_from_slice(&times.timeuuid_ticks.to_le_bytes());
         put(&mut bytes, tables.len() as u64);
         tables.values().for_each(|table| bytes.extend_from_slice(table));
         let checksum = crc32fast::hash(&bytes);
@@ -160,11 +178,11 @@ fn encode(id: TableId, files: &TableFiles) -> Vec<u8> {
     out
 }
 
-/// What the manifest on a disk says.
+/// What the manifest on a disk says: the times when it was written, and the tables.
 ///
 /// # Errors
 /// [`Error::Storage`] if it is missing, damaged, or of a version that is not known.
-pub fn load(disk: &dyn Disk) -> Result<BTreeMap<TableId, TableFiles>, Error> {
+pub fn load(disk: &dyn Disk) -> Result<(Times, BTreeMap<TableId, TableFiles>), Error> {
     let bytes = read_file(disk, NAME)?;
     let bad = |offset_bytes: u64, reason: String| Error::Storage {
         file: NAME.to_string(),
@@ -183,9 +201,20 @@ pub fn load(disk: &dyn Disk) -> Result<BTreeMap<TableId, TableFiles>, Error> {
     if crc32fast::hash(body).to_le_bytes() != *sum {
         return Err(bad(0, "the manifest is damaged: its checksum does not match".to_string()));
     }
-    read_tables(&mut reader)
+    let times = read_times(&mut reader);
+    times
+        .and_then(|times| Some((times, read_tables(&mut reader)?)))
         .filter(|_| reader.is_empty())
         .ok_or_else(|| bad(8, "the manifest cannot be read".to_string()))
+}
+
+fn read_times(reader: &mut Reader<'_>) -> Option<Times> {
+    let mut next = || Some(u64::from_le_bytes(reader.take(8)?.try_into().ok()?));
+    Some(Times {
+        time_micros: next()?.cast_signed(),
+        timestamp_micros: next()?.cast_signed(),
+        timeuuid_ticks: next()?,
+    })
 }
 
 fn read_tables(reader: &mut Reader<'_>) -> Option<BTreeMap<TableId, TableFiles>> {
@@ -210,18 +239,22 @@ mod tests {
     #[test]
     fn a_manifest_comes_back_and_a_damaged_one_is_refused() {
         let disk = Arc::new(MemoryDisk::default());
-        let manifest = Manifest::create(disk.clone()).unwrap();
+        let given = Arc::new(Given::new(77, 99));
+        let manifest =
+            Manifest::create(disk.clone(), Clock::new_virtual(), Arc::clone(&given)).unwrap();
         let table = TableId(Uuid::from_u128(7));
         let sstables = vec!["t-1.sst".to_string()];
         let files = TableFiles { replay_from: LogPosition { segment: 3, offset: 99 }, sstables };
         manifest.put(table, &files).unwrap();
-        assert_eq!(load(&*disk).unwrap(), BTreeMap::from([(table, files)]));
+        let (times, tables) = load(&*disk).unwrap();
+        assert_eq!((times.timestamp_micros, times.timeuuid_ticks), (77, 99));
+        assert_eq!(tables, BTreeMap::from([(table, files)]));
         for at in 0..disk.size_bytes(NAME).unwrap() {
             disk.flip(NAME, at, 0x10).unwrap();
             assert!(load(&*disk).is_err(), "{at}");
             disk.flip(NAME, at, 0x10).unwrap();
         }
         manifest.remove(&[table]).unwrap();
-        assert_eq!(load(&*disk).unwrap(), BTreeMap::new());
+        assert_eq!(load(&*disk).unwrap().1, BTreeMap::new());
     }
 }

@@ -141,7 +141,8 @@ impl Found {
             .flat_map(|k| k.tables.values())
             .map(|table| (table.id, table))
             .collect();
-        for (id, files) in manifest::load(&*disk)? {
+        let (times, tables_files) = manifest::load(&*disk)?;
+        for (id, files) in tables_files {
             // A table that the schema has not was dropped; its files are leftovers.
             if let Some(table) = tables.get(&id) {
                 found.stores.insert(id, maker.store(table).with_files(&files)?);
@@ -159,11 +160,12 @@ impl Found {
             }
             Ok(())
         })?;
+        found.replayed.times = found.replayed.times.max(times);
         found.leftovers = leftovers(&*disk, &found.files)?;
         Ok(found)
     }
 
-    /// The latest times that its log names.
+    /// The latest times that its log or its manifest names.
     pub fn times(&self) -> Times {
         self.replayed.times
     }
@@ -199,8 +201,8 @@ impl Found {
             after,
         )?;
         let manifest = match is_new {
-            true => Manifest::create(Arc::clone(&disk))?,
-            false => Manifest::resume(Arc::clone(&disk), &files),
+            true => Manifest::create(Arc::clone(&disk), clock.clone(), Arc::clone(given))?,
+            false => Manifest::resume(Arc::clone(&disk), clock.clone(), Arc::clone(given), &files),
         };
         for name in &leftovers {
             disk.delete(name)?;
