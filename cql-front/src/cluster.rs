@@ -120,6 +120,13 @@ impl ClusterBuilder {
         self
     }
 
+    /// Changes what the engine is built with: for tests, which want segments and memtables smaller than `cassandra.yaml` can
+    /// say.
+    pub fn configured(mut self, change: impl FnOnce(&mut ClusterConfig)) -> ClusterBuilder {
+        change(&mut self.config);
+        self
+    }
+
     /// Builds the cluster and starts its nodes.
     ///
     /// # Errors

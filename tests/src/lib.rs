@@ -1,5 +1,6 @@
 //! What the tests share: replaying recordings of a real Cassandra, the plain model, the checkers.
 
+pub mod crash;
 pub mod eleven_months;
 pub mod golden;
 pub mod model;
