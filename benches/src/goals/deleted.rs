@@ -88,6 +88,15 @@ pub const GOALS: &[Goal] = &[
         floor: AtMost(1.5),
         goal: AtMost(1.2),
     },
+    Goal {
+        id: "T7",
+        what: "T1 with thresholds of tombstones in force against none, ns each",
+        on: "warning from 1,000 on",
+        ours: ours(COUNTED, TOMBSTONES, 0),
+        baseline: ours(COUNTED, TOMBSTONES, 1),
+        floor: AtMost(1.1),
+        goal: AtMost(1.05),
+    },
 ];
 
 /// A table whose partition `p = 1` is read.
@@ -100,7 +109,18 @@ const VALUE: [u8; 126] = [7; 126];
 impl Partition {
     fn new() -> Partition {
         let table = "CREATE TABLE t (p int, c bigint, v blob, PRIMARY KEY (p, c))";
-        Partition { session: session_with(&cluster(), table) }
+        let partition = Partition { session: session_with(&cluster(), table) };
+        partition.set_thresholds(2 * TOMBSTONES, 2 * TOMBSTONES);
+        partition
+    }
+
+    /// Tombstones above which a read warns and fails; a warning at 0 never comes.
+    fn set_thresholds(&self, warn: u64, fail: u64) {
+        let cluster = self.session.cluster();
+        for (key, value) in [("warn", warn), ("failure", fail)] {
+            let key = format!("tombstone_{key}_threshold");
+            cluster.set(&key, &value.to_string()).expect("there is such a setting");
+        }
     }
 
     /// Runs a statement for each of the first `count` rows.
@@ -166,6 +186,20 @@ pub(super) const ONE_SSTABLE: Probe = Probe {
     run: |run| {
         let t = Partition::new();
         t.delete_each(run.size).insert_last(run.size).flush().nanos_each(run.size)
+    },
+};
+
+/// Row tombstones in one SSTable with thresholds in force, and with none.
+const COUNTED: Probe = Probe {
+    name: "tombstones.counted",
+    run: |run| {
+        let t = Partition::new();
+        t.delete_each(run.size).insert_last(run.size).flush();
+        let figures = [(1_000, 2 * TOMBSTONES), (0, u64::from(u32::MAX))].map(|(warn, fail)| {
+            t.set_thresholds(warn, fail);
+            t.nanos_each(run.size)
+        });
+        figures.concat()
     },
 };
 

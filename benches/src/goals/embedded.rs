@@ -4,13 +4,13 @@ use super::Bound::{AtLeast, AtMost};
 use super::Source::{Limits, LimitsInstructions, OurInstructions};
 use super::clock::{nanos, rate};
 use super::fixture::{
-    ROWS_OF_PARTITION, Rows, cluster, filled, flush, mix, read, run as execute, scattered,
-    session_with,
+    ROWS_OF_PARTITION, Rows, builder, cluster, filled, flush, mix, read, run as execute, scattered,
+    session_with, write_to_files,
 };
 use super::{Goal, Probe, ours};
 use crate::Bench;
+use cassling::Session;
 use cassling::session::Query;
-use cassling::{Cluster, Session};
 use std::hint::black_box;
 
 const ROWS: u64 = 1_000_000;
@@ -165,8 +165,7 @@ const THREADS: Probe = Probe {
     name: "threads",
     run: |run| {
         let rows = Rows::new(run.size, ROWS_OF_PARTITION);
-        let parallel =
-            || Cluster::builder().parallel().build().expect("one node is a cluster in parallel");
+        let parallel = || builder().parallel().build().expect("one node is a cluster in parallel");
         let work = |bench: &Bench, reads: bool, threads: u64| {
             let mine = |thread: u64| {
                 // Whole partitions to each thread: their number is a multiple of the threads'.
@@ -245,11 +244,7 @@ const SCAN_FOUR: Probe = Probe {
     run: |run| {
         let rows = Rows::new(run.size, ROWS_OF_PARTITION);
         let bench = Bench::on(&cluster(), "");
-        for file in 0..4 {
-            // By clustering, so that each partition has rows in all four.
-            rows.write(&bench, (0..rows.count).filter(|n| rows.place(*n).1 % 4 == file));
-            flush(&bench.session);
-        }
+        write_to_files(&rows, &bench, 4);
         vec![rate(rows.count, || {
             let mut count = 0;
             for page in bench.session.pages("SELECT * FROM rows", (), 5_000) {

@@ -5,7 +5,7 @@
 
 use super::Run;
 use crate::{Bench, VALUE_BYTES};
-use cassling::{Cluster, NodeId, QueryResult, Session, Value};
+use cassling::{Cluster, ClusterBuilder, NodeId, QueryResult, Session, Value};
 use cassling_engine::lsm::sstable::SsTable;
 use std::sync::Arc;
 
@@ -104,12 +104,18 @@ pub fn read(result: &QueryResult) -> usize {
     rows.flatten().flatten().map(<[u8]>::len).sum()
 }
 
-/// A cluster with one node.
+/// A cluster with one node whose memtables and log take all rows of a goal without a flush of their own.
 ///
 /// # Panics
 /// If it cannot be built.
 pub fn cluster() -> Cluster {
-    Cluster::builder().build().expect("one node is a cluster")
+    builder().build().expect("one node is a cluster")
+}
+
+/// The same before it is built.
+pub fn builder() -> ClusterBuilder {
+    let builder = Cluster::builder().setting("memtable_heap_space", "4096MiB");
+    builder.setting("commitlog_total_space", "4096MiB")
 }
 
 /// A session with keyspace and table of the family's own.
@@ -157,6 +163,17 @@ pub fn wide_partition(rows: u64) -> Session {
         session.execute(&insert, (row,)).expect("a write succeeds");
     }
     session
+}
+
+/// Writes all rows into so many SSTables of the bench's table: by clustering, so that each partition has rows in all.
+///
+/// # Panics
+/// If a write fails.
+pub fn write_to_files(rows: &Rows, bench: &Bench, files: u64) {
+    for file in 0..files {
+        rows.write(bench, (0..rows.count).filter(|n| rows.place(*n).1 as u64 % files == file));
+        flush(&bench.session);
+    }
 }
 
 /// Resident bytes of this process.

@@ -6,12 +6,12 @@
 use super::Bound::AtMost;
 use super::Source::One;
 use super::clock::{middle_seconds, nanos, seconds};
-use super::deleted;
 use super::fixture::{
     ROWS_OF_PARTITION, Rows, cluster, flush, read, read_scattered, resident_bytes, run as execute,
     scattered, session_with, wide_partition,
 };
 use super::{Goal, Probe, Run, ours};
+use super::{deleted, storage};
 use crate::Bench;
 use cassling::session::{Prepared, Query};
 use cassling::{Session, Value};
@@ -121,6 +121,12 @@ pub const GOALS: &[Goal] = &[
         200.0,
     ),
     growth("G10", "one column selected, ns: cells in the row", sizes(COLUMNS, 200, 4, 0), 3.0),
+    growth(
+        "G11",
+        "compaction of the same rows in k SSTables, s: k",
+        sizes(COMPACTION, 32, 2, 0),
+        2.0,
+    ),
     growth(
         "G13",
         "point SELECT of one partition, ns: partitions in the table",
@@ -351,6 +357,12 @@ const COLUMNS: Probe = Probe {
         let read = || read_scattered(&session, "SELECT c1 FROM t WHERE p = ?", times, 100);
         vec![nanos(times, || black_box(read()))]
     },
+};
+
+/// Seconds of a compaction of rows that lie in so many SSTables.
+const COMPACTION: Probe = Probe {
+    name: "compaction.files",
+    run: |run| vec![storage::compaction_seconds(run.scaled(320_000), run.size)],
 };
 
 /// Point SELECTs of one partition beside so many others.

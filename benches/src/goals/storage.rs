@@ -1,11 +1,14 @@
-//! L: flush, files, and what they take on disk.
+//! L: log, flush, compaction, and what files take on disk.
 
 use super::Bound::{AtLeast, AtMost};
 use super::Source::Limits;
-use super::clock::seconds;
-use super::fixture::{filled, flush, sstables};
+use super::clock::{rate, seconds};
+use super::fixture::{
+    ROWS_OF_PARTITION, Rows, cluster, filled, flush, run as execute, sstables, write_to_files,
+};
 use super::{Goal, Probe, ours};
 use crate::Bench;
+use std::time::Duration;
 
 const ROWS: u64 = 1_000_000;
 
@@ -15,6 +18,15 @@ const RAW_BYTES: f64 = 150.0;
 /// The table of this family.
 pub const GOALS: &[Goal] = &[
     Goal {
+        id: "L1",
+        what: "INSERT with the log against durable_writes = false, rows/s",
+        on: "",
+        ours: ours(LOGGED, ROWS, 0),
+        baseline: ours(LOGGED, ROWS, 1),
+        floor: AtLeast(0.75),
+        goal: AtLeast(0.85),
+    },
+    Goal {
         id: "L5",
         what: "flush of a memtable, raw MB/s",
         on: "",
@@ -22,6 +34,24 @@ pub const GOALS: &[Goal] = &[
         baseline: Limits("codec.lz4_16K.compress"),
         floor: AtLeast(0.2),
         goal: AtLeast(0.45),
+    },
+    Goal {
+        id: "L6",
+        what: "compaction of 4 SSTables into one, raw MB/s read",
+        on: "",
+        ours: ours(COMPACTION, ROWS, 0),
+        baseline: Limits("codec.lz4_16K.compress"),
+        floor: AtLeast(0.15),
+        goal: AtLeast(0.35),
+    },
+    Goal {
+        id: "L7",
+        what: "dropping an expired TWCS window of 1 M rows against one of 100, us",
+        on: "unsafe_aggressive_sstable_expiration off",
+        ours: ours(EXPIRED_WINDOW, ROWS, 0),
+        baseline: ours(EXPIRED_WINDOW, 100, 0),
+        floor: AtMost(5.0),
+        goal: AtMost(2.0),
     },
     Goal {
         id: "L8",
@@ -42,6 +72,64 @@ const FLUSH: Probe = Probe {
         let (taken, ()) = seconds(|| flush(&bench.session));
         let raw = rows.count as f64 * RAW_BYTES;
         vec![raw / taken / 1e6, bytes(&bench) / raw]
+    },
+};
+
+/// INSERTs a second with the commit log, and in a keyspace without it.
+const LOGGED: Probe = Probe {
+    name: "logged",
+    run: |run| {
+        let rows = Rows::new(run.size, ROWS_OF_PARTITION);
+        let logged = [true, false];
+        let rates = logged.map(|durable| {
+            let bench = Bench::on(&cluster(), "");
+            let alter = format!("ALTER KEYSPACE b WITH durable_writes = {durable}");
+            execute(&bench.session, &alter);
+            rate(rows.count, || rows.write(&bench, 0..rows.count))
+        });
+        rates.to_vec()
+    },
+};
+
+/// Raw megabytes a second of a compaction of four SSTables into one.
+const COMPACTION: Probe = Probe {
+    name: "compaction",
+    run: |run| {
+        let seconds = compaction_seconds(run.size, 4);
+        vec![run.size as f64 * RAW_BYTES / seconds / 1e6]
+    },
+};
+
+/// Seconds of a compaction of `count` rows that lie in so many SSTables.
+pub(super) fn compaction_seconds(count: u64, files: u64) -> f64 {
+    let rows = Rows::new(count, ROWS_OF_PARTITION);
+    let bench = Bench::on(&cluster(), "");
+    write_to_files(&rows, &bench, files);
+    let compact = || bench.session.cluster().compact(Some("b"), Some("rows"));
+    let (taken, done) = seconds(compact);
+    done.expect("the disk has room");
+    assert_eq!(sstables(&bench).len(), 1, "one SSTable is left");
+    taken
+}
+
+/// Microseconds until a window whose rows have all expired is dropped.
+const EXPIRED_WINDOW: Probe = Probe {
+    name: "expired_window",
+    run: |run| {
+        const OPTIONS: &str = " WITH gc_grace_seconds = 0 AND default_time_to_live = 60 AND compaction = \
+            {'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'HOURS', 'compaction_window_size': 1}";
+        let bench = Bench::on(&cluster(), OPTIONS);
+        let rows = Rows::new(run.size, ROWS_OF_PARTITION);
+        rows.write(&bench, 0..rows.count);
+        flush(&bench.session);
+        bench.session.cluster().clock().advance(Duration::from_secs(7_200));
+        // A table in use: the newest window lives.
+        rows.write(&bench, 0..1);
+        flush(&bench.session);
+        let before = sstables(&bench).len();
+        let (taken, ()) = seconds(|| bench.session.cluster().engine().run_until_idle());
+        assert_eq!((before, sstables(&bench).len()), (2, 1), "the expired window is gone");
+        vec![taken * 1e6]
     },
 };
 

@@ -9,6 +9,7 @@
 //! | [`rng`] | chance, all of it from one seed | a random source of the process |
 //! | [`executor`] | who runs next | threads |
 //! | [`network`] | whether a message arrives, and when | sockets |
+//! | `reclaim` | where memory is freed | anything but memory |
 //! | [`disk`] | what a write leaves behind | files outside the disk's bodies |
 
 pub mod clock;
@@ -17,4 +18,5 @@ pub mod executor;
 #[doc(hidden)]
 pub mod faults;
 pub mod network;
+pub(crate) mod reclaim;
 pub mod rng;

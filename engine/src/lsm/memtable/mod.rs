@@ -16,6 +16,7 @@ use crate::commitlog::{FirstSegment, LogPosition};
 use crate::row::deletion::{DeletionTime, NO_DELETION_TIME};
 use crate::row::mutation::Mutation;
 use crate::row::{DecoratedKey, Row};
+use crate::sim::reclaim;
 use bytes::Bytes;
 use crossbeam_skiplist::SkipMap;
 use crossbeam_skiplist::map::{Entry, Range};
@@ -80,8 +81,14 @@ impl Default for Memtable {
 impl Drop for Memtable {
     fn drop(&mut self) {
         self.leave_pool();
+        if self.size_bytes() >= RECLAIM_BYTES {
+            reclaim::later(std::mem::take(&mut self.partitions));
+        }
     }
 }
+
+/// A memtable of this size is not freed by the thread that drops it: that would take milliseconds.
+const RECLAIM_BYTES: usize = 1 << 20;
 
 impl Memtable {
     /// An empty one that counts in `pool`.

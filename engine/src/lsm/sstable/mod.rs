@@ -14,6 +14,7 @@
 pub mod blocks;
 pub mod cardinality;
 mod compression;
+mod filter;
 pub(crate) mod format;
 pub mod histogram;
 mod index;
@@ -33,8 +34,8 @@ use crate::ring::Token;
 use crate::row::DecoratedKey;
 use crate::row::varint::Reader;
 use crate::sim::disk::Disk;
-use bloomfilter::Bloom;
 use bytes::Bytes;
+use filter::Filter;
 use format::damaged;
 use index::Index;
 use std::sync::Arc;
@@ -46,8 +47,7 @@ pub struct SsTable {
     disk: Arc<dyn Disk>,
     name: String,
     index: Index,
-    /// `None`: every partition may be here.
-    filter: Option<Bloom<i64>>,
+    filter: Filter,
     codec: Codec,
     statistics: Statistics,
     first_key: DecoratedKey,
@@ -81,13 +81,8 @@ impl SsTable {
         let index = Index::read(&mut Reader::new(&bytes), sections[0].0)
             .filter(|index| index.len() > 0)
             .ok_or_else(|| bad(0, "the index cannot be read"))?;
-        let filter = match section(1)? {
-            bytes if bytes.is_empty() => None,
-            bytes => Some(
-                Bloom::from_bytes(bytes.to_vec())
-                    .map_err(|_| bad(1, "the filter cannot be read"))?,
-            ),
-        };
+        let filter =
+            Filter::from_bytes(&section(1)?).ok_or_else(|| bad(1, "the filter cannot be read"))?;
         let bytes = section(2)?;
         let mut reader = Reader::new(&bytes);
         let parts = (|| {
@@ -153,7 +148,7 @@ impl SsTable {
 
     /// Whether the partition may be here; false is certain.
     pub fn may_contain(&self, key: &DecoratedKey) -> bool {
-        self.filter.as_ref().is_none_or(|filter| filter.check(&key.token.0))
+        self.filter.may_contain(key.token.0)
     }
 
     /// How its blocks are compressed.
@@ -163,13 +158,12 @@ impl SsTable {
 
     /// Bytes of memory that its index and filter take.
     pub fn memory_bytes(&self) -> usize {
-        let filter = self.filter.as_ref().map_or(0, |filter| filter.len() as usize / 8);
-        self.index.memory_bytes() + filter
+        self.index.memory_bytes() + self.filter_bytes()
     }
 
     /// Bytes of memory that its filter takes.
     pub fn filter_bytes(&self) -> usize {
-        self.filter.as_ref().map_or(0, |filter| filter.len() as usize / 8)
+        self.filter.memory_bytes()
     }
 
     /// The file is to be removed when its last reader is done.

@@ -2,6 +2,7 @@
 
 use super::SsTable;
 use super::compression::Compressor;
+use super::filter::Filter;
 use super::format::{self, RESTART_INTERVAL};
 use super::index::{First, Index};
 use super::options::WriteOptions;
@@ -13,11 +14,7 @@ use crate::row::deletion::DeletionTime;
 use crate::row::unfiltered::Marker;
 use crate::row::varint::put_bytes;
 use crate::sim::disk::Disk;
-use bloomfilter::Bloom;
 use std::sync::Arc;
-
-/// Seed of every filter: files of equal content are equal.
-const FILTER_SEED: [u8; 32] = *b"a filter of one SSTable's tokens";
 
 /// Writes one SSTable. Partitions come by token and key; in each, rows and markers in clustering order.
 #[derive(Debug)]
@@ -254,8 +251,10 @@ impl SsTableWriter {
         let mut index = Vec::new();
         self.index.put(&mut index);
         self.section(index, &mut footer)?;
-        let filter = filter(&self.tokens, self.options.filter_fp_chance);
-        self.section(filter.map_or_else(Vec::new, Bloom::into_bytes), &mut footer)?;
+        self.section(
+            Filter::new(&self.tokens, self.options.filter_fp_chance).to_bytes(),
+            &mut footer,
+        )?;
         let mut statistics = Vec::new();
         let collector = std::mem::replace(&mut self.collector, Collector::new(&self.options));
         collector
@@ -328,18 +327,4 @@ impl OpenBlock {
             }
         }
     }
-}
-
-/// The filter; `None` where every look-up may be a false positive.
-fn filter(tokens: &[i64], fp_chance: f64) -> Option<Bloom<i64>> {
-    if fp_chance >= 1.0 {
-        return None;
-    }
-    let items = tokens.len().max(1);
-    let mut filter = Bloom::new_for_fp_rate_with_seed(items, fp_chance.max(1e-6), &FILTER_SEED)
-        .expect("there is at least one item and the rate is between 0 and 1");
-    for token in tokens {
-        filter.set(token);
-    }
-    Some(filter)
 }
