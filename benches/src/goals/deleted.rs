@@ -195,7 +195,7 @@ const COUNTED: Probe = Probe {
     run: |run| {
         let t = Partition::new();
         t.delete_each(run.size).insert_last(run.size).flush();
-        let figures = [(1_000, 2 * TOMBSTONES), (0, u64::from(u32::MAX))].map(|(warn, fail)| {
+        let figures = [(1_000, 2 * TOMBSTONES), (0, 2_000_000_000)].map(|(warn, fail)| {
             t.set_thresholds(warn, fail);
             t.nanos_each(run.size)
         });

@@ -104,7 +104,7 @@ pub fn read(result: &QueryResult) -> usize {
     rows.flatten().flatten().map(<[u8]>::len).sum()
 }
 
-/// A cluster with one node whose memtables and log take all rows of a goal without a flush of their own.
+/// A cluster with one node whose memtables and log take all rows of a goal without a flush of their own, its cache all blocks.
 ///
 /// # Panics
 /// If it cannot be built.
@@ -115,7 +115,7 @@ pub fn cluster() -> Cluster {
 /// The same before it is built.
 pub fn builder() -> ClusterBuilder {
     let builder = Cluster::builder().setting("memtable_heap_space", "4096MiB");
-    builder.setting("commitlog_total_space", "4096MiB")
+    builder.setting("commitlog_total_space", "4096MiB").setting("file_cache_size", "512MiB")
 }
 
 /// A session with keyspace and table of the family's own.

@@ -142,8 +142,8 @@ pub struct Goal {
 }
 
 /// What is on unless a row says otherwise.
-pub const DEFAULTS: &str = "one node, RF=1, CL ONE, in memory, commit log periodic, no early flush, \
-    no compaction until told, one thread, prepared";
+pub const DEFAULTS: &str = "one node, RF=1, CL ONE, in memory, commit log periodic, LZ4, \
+    block cache 512 MiB, no early flush, no compaction until told, one thread, prepared";
 
 /// All goals, in order.
 pub fn table() -> Vec<Goal> {

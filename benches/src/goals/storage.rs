@@ -4,7 +4,8 @@ use super::Bound::{AtLeast, AtMost};
 use super::Source::Limits;
 use super::clock::{rate, seconds};
 use super::fixture::{
-    ROWS_OF_PARTITION, Rows, cluster, filled, flush, run as execute, sstables, write_to_files,
+    ROWS_OF_PARTITION, Rows, builder, cluster, filled, flush, run as execute, sstables,
+    write_to_files,
 };
 use super::{Goal, Probe, ours};
 use crate::Bench;
@@ -25,6 +26,33 @@ pub const GOALS: &[Goal] = &[
         baseline: ours(LOGGED, ROWS, 1),
         floor: AtLeast(0.75),
         goal: AtLeast(0.85),
+    },
+    Goal {
+        id: "L2",
+        what: "INSERT that waits for its sync, one writer, rows/s",
+        on: "on disk, log batch",
+        ours: ours(SYNCED, 300, 0),
+        baseline: Limits("log.append.sync_each_record"),
+        floor: AtLeast(0.7),
+        goal: AtLeast(0.9),
+    },
+    Goal {
+        id: "L3",
+        what: "the same with 8 writers at once against one, rows/s",
+        on: "on disk, log batch, parallel",
+        ours: ours(SYNCED, 300, 1),
+        baseline: ours(SYNCED, 300, 0),
+        floor: AtLeast(3.0),
+        goal: AtLeast(5.0),
+    },
+    Goal {
+        id: "L4",
+        what: "replay of the log at start, rows/s",
+        on: "on disk",
+        ours: ours(REPLAY, ROWS, 0),
+        baseline: Limits("log.replay.mmap_crc_to_skiplist"),
+        floor: AtLeast(0.5),
+        goal: AtLeast(1.2),
     },
     Goal {
         id: "L5",
@@ -88,6 +116,40 @@ const LOGGED: Probe = Probe {
             rate(rows.count, || rows.write(&bench, 0..rows.count))
         });
         rates.to_vec()
+    },
+};
+
+/// INSERTs a second that each wait for a sync: of one writer, and of eight at once.
+const SYNCED: Probe = Probe {
+    name: "synced",
+    run: |run| {
+        let rates = [1_u64, 8].map(|writers| {
+            let kept = builder().data(run.dir.join(writers.to_string())).parallel();
+            let cluster = kept.setting("commitlog_sync", "batch").build();
+            let bench = Bench::on(&cluster.expect("the folder is empty"), "");
+            let rows = Rows::new(run.size * writers, ROWS_OF_PARTITION);
+            rate(rows.count, || {
+                std::thread::scope(|scope| {
+                    for writer in 0..writers {
+                        let mine = (0..rows.count).filter(move |n| n % writers == writer);
+                        let (rows, bench) = (&rows, &bench);
+                        scope.spawn(move || rows.write(bench, mine));
+                    }
+                });
+            })
+        });
+        rates.to_vec()
+    },
+};
+
+/// Rows a second that come back from the log when a cluster is opened.
+const REPLAY: Probe = Probe {
+    name: "replay",
+    run: |run| {
+        let rows = Rows::new(run.size, ROWS_OF_PARTITION);
+        let cluster = builder().data(&run.dir).build().expect("the folder is empty");
+        rows.write(&Bench::on(&cluster, ""), 0..rows.count);
+        vec![rate(rows.count, || cluster.reopen().expect("the log is whole"))]
     },
 };
 
