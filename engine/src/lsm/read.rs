@@ -76,6 +76,13 @@ impl Source for AnySource<'_> {
         }
     }
 
+    fn pass(&self) {
+        match self {
+            AnySource::Memtable(source) => source.pass(),
+            AnySource::SsTable(source) => source.pass(),
+        }
+    }
+
     fn partition_deletion(&self) -> DeletionTime {
         match self {
             AnySource::Memtable(source) => source.partition_deletion(),

@@ -39,7 +39,7 @@ use background::BackgroundMode;
 use background::Queue;
 use events::{Event, Events};
 use parking_lot::{Mutex, RwLock};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::Weak;
@@ -284,25 +284,39 @@ impl Node {
         self.view.load()
     }
 
-    /// Takes a new schema: makes stores for new tables, tells those of altered ones, drops those of dropped ones.
+    /// Takes a new schema: makes stores for new tables, tells those of altered ones and flushes them, drops those of
+    /// dropped ones.
     pub fn set_schema(&self, placed: Arc<PlacedSchema>) {
         let killed = self.killed.lock();
         let before = self.view();
+        let altered = altered(&before.placed.schema, &placed.schema);
         let (storage, settings) = (before.storage.clone(), Arc::clone(&before.settings));
         let stores = match *killed {
             // It finds its tables when it starts.
             true => BTreeMap::new(),
             false => stores_of(&placed.schema, |id| before.stores.get(&id).cloned()),
         };
-        let dropped: Vec<&TableId> =
-            before.stores.keys().filter(|id| !stores.contains_key(id)).collect();
+        let dropped: Vec<TableId> =
+            before.stores.keys().filter(|id| !stores.contains_key(id)).copied().collect();
         self.view.store(Arc::new(View { placed, settings, stores, storage }));
+        drop(killed);
+        self.free(&before, &dropped);
+        // As Cassandra does it (FlushReason SCHEMA_CHANGE). The change stands even if the disk is full.
+        if !altered.is_empty()
+            && let Err(error) = self.flush(|table| altered.contains(&table.id))
+        {
+            let text = format!("flush after a schema change failed: {error}");
+            self.events.push(Event { at_millis: self.clock().now_millis(), text });
+        }
+    }
+
+    /// Frees what dropped tables hold.
+    fn free(&self, before: &View, dropped: &[TableId]) {
         if dropped.is_empty() {
             return;
         }
         // One that the manifest cannot forget now is forgotten by the next start: the schema has not got it.
-        let ids: Vec<TableId> = dropped.iter().map(|id| **id).collect();
-        let _ = before.storage.journal.manifest.remove(&ids);
+        let _ = before.storage.journal.manifest.remove(dropped);
         for store in dropped.iter().filter_map(|id| before.stores[id].store.get()) {
             // Requests that still see the old view find an empty table.
             store.discard();
@@ -452,6 +466,19 @@ fn stores_of(
         }
     }
     stores
+}
+
+/// Tables that are in both schemas, but not the same.
+fn altered(before: &Schema, after: &Schema) -> BTreeSet<TableId> {
+    let tables = |schema: &Schema| -> BTreeMap<TableId, Arc<Table>> {
+        let tables = schema.keyspaces.values().flat_map(|k| k.tables.values());
+        tables.map(|table| (table.id, Arc::clone(table))).collect()
+    };
+    let before = tables(before);
+    let is_other = |(id, table): &(TableId, Arc<Table>)| {
+        before.get(id).is_some_and(|old| !Arc::ptr_eq(old, table) && **old != **table)
+    };
+    tables(after).into_iter().filter(is_other).map(|(id, _)| id).collect()
 }
 
 impl LazyStore {

@@ -80,6 +80,10 @@ pub(crate) trait Source {
         pass_one_by_one(self, limit, reversed, purge, met)
     }
 
+    /// It was come to and need not be opened, since a deletion covers all of it: Cassandra opens it all the same, and its
+    /// trace counts it.
+    fn pass(&self) {}
+
     /// The deletion of the partition, as this source knows it.
     fn partition_deletion(&self) -> DeletionTime;
 
@@ -205,6 +209,11 @@ impl<S: Source> Merge<S> {
                     if self.marker()? {
                         break Found::BuiltMarker;
                     }
+                }
+                Head::Unopened(_) if self.is_covered(first, self.active) => {
+                    self.sources[first].pass();
+                    self.order.remove(0);
+                    self.parked.push(first);
                 }
                 Head::Unopened(_) => self.taken = 1,
                 Head::End => unreachable!("a source at its end is not in the order"),
@@ -352,7 +361,8 @@ impl<S: Source> Merge<S> {
         let mut at = 0;
         while at < self.order.len() {
             let source = self.order[at];
-            if self.is_covered(source, active) {
+            let opened = !matches!(self.sources[source].head(), Head::Unopened(_));
+            if opened && self.is_covered(source, active) {
                 self.order.remove(at);
                 self.parked.push(source);
                 self.taken -= usize::from(at < self.taken);
@@ -382,9 +392,8 @@ impl<S: Source> Merge<S> {
         self.active = self.strongest();
         self.unpark(&position)?;
         self.park();
-        // Two ranges of one deletion may touch. Where nothing is merged their common bound stays, as in Cassandra.
-        let passed_on = self.sources.len() == 1 && !closes.is_live();
-        if self.active == closes && !passed_on {
+        // Two ranges of one deletion that touch are one.
+        if self.active == closes {
             return Ok(false);
         }
         self.built_marker = Some(Marker { position, closes, opens: self.active });

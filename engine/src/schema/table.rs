@@ -89,7 +89,7 @@ pub(crate) fn name_order(a: &str, b: &str) -> Ordering {
 }
 
 /// A table at one moment. Immutable; ALTER makes a new one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Parts", into = "Parts")]
 pub struct Table {
     /// Identity.

@@ -8,8 +8,8 @@
 //! then     [1 .. 4)@10 [4 ....... 8)@20 [8 .. 9)@30 [9 .. 12)@20
 //! ```
 //!
-//! A stretch that is not superseded stays as it is: equal deletions side by side are not joined, and their common bound
-//! counts as a range end of its own, as in Cassandra (`RangeTombstoneList`).
+//! A stretch that is not superseded stays as it is: equal deletions side by side are joined only when they are read
+//! ([`crate::row::merge`]). Of one timestamp but different seconds they are two, as in Cassandra.
 //!
 //! Looking up what covers a row costs log n, and an addition costs log n for each stretch that it meets.
 

@@ -618,6 +618,10 @@ impl Source for SsSource<'_> {
         self.open(place)
     }
 
+    fn pass(&self) {
+        self.reader.selected.set(true);
+    }
+
     fn partition_deletion(&self) -> DeletionTime {
         self.deletion
     }
