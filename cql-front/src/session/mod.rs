@@ -230,14 +230,14 @@ impl Session {
         match &planned.plan.kind {
             PlanKind::Select(plan) => exec::select::run(plan, &request).await,
             PlanKind::Modification(plan) => exec::modification::run(plan, &request).await,
-            PlanKind::Batch(plan) => exec::modification::run_batch(plan, &request).await,
+            PlanKind::Batch(plan) => Box::pin(exec::modification::run_batch(plan, &request)).await,
             PlanKind::Use(name) => self.use_keyspace(name, &request),
             PlanKind::Schema(plan) => self.change_schema(plan, &request),
             PlanKind::Truncate(table) => {
                 if is_system_keyspace(&table.keyspace) {
                     return Err(SessionError::SystemWrite(table.keyspace.clone()).into());
                 }
-                request.cluster.truncate(request.node, table.id).await?;
+                Box::pin(request.cluster.truncate(request.node, table.id)).await?;
                 Ok(Outcome::default())
             }
         }

@@ -58,9 +58,11 @@ async fn find(
         }
         Partitions::Keys(keys) => {
             let keys = keys_to_read(keys, &command.limits);
-            by_keys(coordinator, &command, keys, placed, level, tally).await
+            Box::pin(by_keys(coordinator, &command, keys, placed, level, tally)).await
         }
-        Partitions::Range(_) => range::read(coordinator, &command, placed, level, tally).await,
+        Partitions::Range(_) => {
+            Box::pin(range::read(coordinator, &command, placed, level, tally)).await
+        }
     }
 }
 
@@ -166,8 +168,8 @@ async fn by_key(
     }
     let command = Arc::new(command);
     let found = match contacts[..] {
-        [_] => read.rows_of_one(&command, tally).await,
-        _ => read.data_and_digests(&command, tally).await,
+        [_] => Box::pin(read.rows_of_one(&command, tally)).await,
+        _ => Box::pin(read.data_and_digests(&command, tally)).await,
     };
     tally.sum_up(&command);
     found

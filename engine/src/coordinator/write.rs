@@ -53,9 +53,20 @@ pub async fn write(
     {
         return own_write(coordinator, mutation);
     }
+    Box::pin(to_replicas(coordinator, mutations, &planned, level, kind)).await
+}
+
+/// Each mutation to its living replicas.
+async fn to_replicas(
+    coordinator: &Coordinator<'_>,
+    mutations: Mutations,
+    planned: &[Planned<'_>],
+    level: Consistency,
+    kind: WriteKind,
+) -> Result<Cost, Error> {
     let mut tally = Tally::default();
     let mut under_way = Vec::with_capacity(planned.len());
-    for (mutation, planned) in mutations.into_iter().zip(&planned) {
+    for (mutation, planned) in mutations.into_iter().zip(planned) {
         let message = Message::Mutation(Arc::new(mutation));
         let send = |&to: &NodeId| {
             tally.sent(coordinator.own.id(), to);

@@ -8,10 +8,11 @@
 //!
 //! Three ways: *by names* (full clustering keys of a table without multi-cell columns asked for) goes through the
 //! SSTables newest first and stops as soon as no older one can matter ([`names`](super::names)); everything else
-//! of one partition is *merged at once*, and SSTables whose rows lie behind what a limit needs are never opened;
+//! of one partition is *merged at once* ([`Read::settled`]: or taken as it lies where there is nothing to merge), and SSTables whose rows lie behind what a limit needs are never opened;
 //! a *range* of partitions walks all sources side by side.
 
 use super::memtable::partition::State;
+use super::memtable::rows::SettledRows;
 use super::memtable::source::MemtableSource;
 use super::sstable::BlockCache;
 use super::sstable::SsTable;
@@ -30,6 +31,7 @@ use crate::row::pass::Met;
 use crate::row::query::{KeyRange, Partitions, ReadCommand, RowSelection};
 use crate::row::reconcile::{Purge, merge_rows};
 use crate::row::thresholds::{Notices, ReadThresholds};
+use crate::schema::Column;
 use crate::trace::{Trace, TraceLine};
 use std::ops::Bound;
 
@@ -197,18 +199,46 @@ impl<'r> Read<'r> {
             if self.collector.is_full() {
                 return Ok(());
             }
-            let Some(runs) = runs(self.command, key) else { continue };
-            self.cost.partitions += 1;
             let before = self.collector.counts;
-            let read = if self.command.by_names() {
-                self.names(key, runs)
-            } else {
-                self.merge_all(key, runs)
+            let read = match self.settled(key) {
+                Ok(false) => {
+                    let Some(runs) = runs(self.command, key) else { continue };
+                    match self.command.by_names() {
+                        true => self.names(key, runs),
+                        false => self.merge_all(key, runs),
+                    }
+                }
+                settled => settled.map(|_| ()),
             };
+            self.cost.partitions += 1;
             self.trace_counts(before);
             read?;
         }
         Ok(())
+    }
+
+    /// Reads a partition that lies in one memtable and nowhere else, as all do until the first flush; says whether it
+    /// was such a one.
+    fn settled(&mut self, key: &DecoratedKey) -> Result<bool, Error> {
+        let command = self.command;
+        let on_disk = self.readers.iter().any(|reader| reader.table.spans(key));
+        if on_disk || command.limits.resume.is_some() {
+            return Ok(false);
+        }
+        let mut states = self.view.memtables.iter().filter_map(|memtable| memtable.get(key));
+        let (Some(state), None) = (states.next(), states.next()) else { return Ok(false) };
+        let Some(mut rows) = SettledRows::of(&state, &command.rows, command.reversed) else {
+            return Ok(false);
+        };
+        let by_names = command.by_names();
+        let asked = |column: &Column| command.columns.contains(&column.id);
+        let with_static = !by_names || command.table.statics().iter().any(asked);
+        let static_row = state.static_row().filter(|_| with_static).cloned();
+        let read = self.collector.partition(key, static_row, &mut rows);
+        if !by_names {
+            self.trace.push(TraceLine::Merged { sstables: 0 });
+        }
+        read.map(|_| true)
     }
 
     fn trace_counts(&mut self, before: Counts) {

@@ -6,20 +6,22 @@ use super::data::{self, Row};
 use super::deletion::{DeletionTime, NO_DELETION_TIME};
 use super::varint::{put, put_bytes, put_signed};
 use crate::schema::ColumnId;
+use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Makes a row. Calls may come in any order of columns and paths; what the row's own deletions cover is left out.
 #[derive(Clone, Debug)]
-pub struct RowBuilder {
-    is_static: bool,
-    clustering: ClusteringKey,
+pub struct RowBuilder<'c> {
+    /// Of the static row: none.
+    clustering: Option<Cow<'c, ClusteringKey>>,
     marker: Option<Liveness>,
     deletion: DeletionTime,
     complex: Vec<(ColumnId, DeletionTime)>,
-    cells: Vec<Pending>,
+    cells: SmallVec<[Pending; 4]>,
     /// Values and paths of all cells, one after another.
-    bytes: Vec<u8>,
+    bytes: SmallVec<[u8; 192]>,
 }
 
 #[derive(Clone, Debug)]
@@ -32,26 +34,30 @@ struct Pending {
     value: Range<usize>,
 }
 
-impl RowBuilder {
+impl<'c> RowBuilder<'c> {
     /// A row at this clustering.
-    pub fn new(clustering: &ClusteringKey) -> RowBuilder {
-        RowBuilder::with(false, clustering.clone())
+    pub fn new(clustering: &ClusteringKey) -> RowBuilder<'static> {
+        RowBuilder::with(Some(Cow::Owned(clustering.clone())))
+    }
+
+    /// The same, of a clustering that stays where it is until the row is built.
+    pub fn at(clustering: &'c ClusteringKey) -> RowBuilder<'c> {
+        RowBuilder::with(Some(Cow::Borrowed(clustering)))
     }
 
     /// The static row.
-    pub fn new_static() -> RowBuilder {
-        RowBuilder::with(true, ClusteringKey { position: Vec::new(), raw: Vec::new() })
+    pub fn new_static() -> RowBuilder<'static> {
+        RowBuilder::with(None)
     }
 
-    fn with(is_static: bool, clustering: ClusteringKey) -> RowBuilder {
+    fn with(clustering: Option<Cow<'c, ClusteringKey>>) -> RowBuilder<'c> {
         RowBuilder {
-            is_static,
             clustering,
             marker: None,
             deletion: DeletionTime::LIVE,
             complex: Vec::new(),
-            cells: Vec::new(),
-            bytes: Vec::new(),
+            cells: SmallVec::new(),
+            bytes: SmallVec::new(),
         }
     }
 
@@ -147,12 +153,16 @@ impl RowBuilder {
         self.complex.retain(|(_, complex)| complex.supersedes(&deletion));
         self.complex.sort_by_key(|(column, _)| *column);
         let mut cells = std::mem::take(&mut self.cells);
-        // A stable sort: of equal cells the first stays.
-        cells.sort_by(|a, b| place_order(&self.view(a), &self.view(b)));
+        if cells.len() > 1 {
+            // A stable sort: of equal cells the first stays.
+            cells.sort_by(|a, b| place_order(&self.view(a), &self.view(b)));
+        }
+        let clustering = self.clustering.as_deref();
+        let (position, raw) = clustering.map_or((&[][..], &[][..]), |c| (&c.position, &c.raw));
         let mut writer = RowWriter::begin(
-            self.is_static,
-            &self.clustering.position,
-            &self.clustering.raw,
+            clustering.is_none(),
+            position,
+            raw,
             self.marker,
             self.deletion,
             &self.complex,

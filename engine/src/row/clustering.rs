@@ -2,6 +2,7 @@
 
 use crate::schema::Table;
 use crate::types::order;
+use smallvec::SmallVec;
 
 /// Ends the bytes of a row's position.
 pub const ROW: u8 = 0x80;
@@ -50,20 +51,48 @@ impl ClusteringKey {
 
 /// The values of a row's clustering columns, from its position and raw bytes.
 pub fn values(table: &Table, position: &[u8], raw: &[u8]) -> Vec<Vec<u8>> {
-    let mut out = Vec::with_capacity(table.clustering().len());
-    let (mut encoded, mut raw) = (position, raw);
-    for column in table.clustering() {
-        let mut value = Vec::new();
-        if raw.is_empty() {
-            order::decode(&column.ty, &mut encoded, column.descending, &mut value);
-        } else {
-            let len = u32::from_be_bytes([raw[0], raw[1], raw[2], raw[3]]) as usize;
-            value.extend_from_slice(&raw[4..4 + len]);
-            raw = &raw[4 + len..];
-        }
-        out.push(value);
+    let mut values = Values::default();
+    values.read(table, position, raw);
+    let value = |place| values.get(place).map(<[u8]>::to_vec);
+    (0..table.clustering().len()).filter_map(value).collect()
+}
+
+/// The values of one row's clustering columns after another's, in the same memory.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    bytes: Vec<u8>,
+    ends: SmallVec<[usize; 4]>,
+}
+
+impl Values {
+    /// Forgets those of the last row.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
     }
-    out
+
+    /// Takes those of a row, from its position and raw bytes.
+    pub fn read(&mut self, table: &Table, position: &[u8], raw: &[u8]) {
+        self.clear();
+        let (mut encoded, mut raw) = (position, raw);
+        for column in table.clustering() {
+            if raw.is_empty() {
+                order::decode(&column.ty, &mut encoded, column.descending, &mut self.bytes);
+            } else {
+                let len = u32::from_be_bytes([raw[0], raw[1], raw[2], raw[3]]) as usize;
+                self.bytes.extend_from_slice(&raw[4..4 + len]);
+                raw = &raw[4 + len..];
+            }
+            self.ends.push(self.bytes.len());
+        }
+    }
+
+    /// The value of a column by its place in the clustering key.
+    pub fn get(&self, place: usize) -> Option<&[u8]> {
+        let end = *self.ends.get(place)?;
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some(&self.bytes[start..end])
+    }
 }
 
 /// A place between rows: an end of a slice or of a range tombstone. Compares with row positions as bytes.

@@ -9,7 +9,7 @@ use super::clustering::{AFTER, BEFORE};
 use super::data::Row;
 use super::deletion::DeletionTime;
 use super::key::DecoratedKey;
-use super::merge::{Item, Merge, Source};
+use super::merge::{Item, Stream};
 use super::pass::Met;
 use super::query::{PartitionRows, Partitions, ReadCommand};
 use super::reconcile::{DroppedColumns, Purge, Settled};
@@ -107,11 +107,11 @@ impl<'c> Collector<'c> {
     ///
     /// # Errors
     /// [`Error::Aborted`] at a threshold, or those of the stream.
-    pub(crate) fn partition<S: Source>(
+    pub(crate) fn partition(
         &mut self,
         key: &DecoratedKey,
         static_row: Option<Row>,
-        stream: &mut Merge<S>,
+        stream: &mut impl Stream,
     ) -> Result<Ended, Error> {
         let before = (self.counts.rows, self.counts.tombstones);
         let ended = self.read_partition(key, static_row, stream);
@@ -174,11 +174,11 @@ impl<'c> Collector<'c> {
         Ok(())
     }
 
-    fn read_partition<S: Source>(
+    fn read_partition(
         &mut self,
         key: &DecoratedKey,
         static_row: Option<Row>,
-        stream: &mut Merge<S>,
+        stream: &mut impl Stream,
     ) -> Result<Ended, Error> {
         let command = self.command;
         let static_row = static_row.filter(|_| self.reads_statics());
@@ -233,11 +233,11 @@ impl<'c> Collector<'c> {
     }
 
     /// Reads rows until the end or a limit; says whether it was a limit.
-    fn rows<S: Source>(
+    fn rows(
         &mut self,
         key: &DecoratedKey,
         open: &mut Open,
-        stream: &mut Merge<S>,
+        stream: &mut impl Stream,
     ) -> Result<bool, Error> {
         if open.rows_left == 0 || self.rows_left == 0 {
             return Ok(true);
@@ -268,11 +268,11 @@ impl<'c> Collector<'c> {
     }
 
     /// Counts the first row or marker that is there.
-    fn peek<S: Source>(
+    fn peek(
         &mut self,
         key: &DecoratedKey,
         open: &mut Open,
-        stream: &mut Merge<S>,
+        stream: &mut impl Stream,
     ) -> Result<(), Error> {
         let before = (self.counts.rows, self.counts.tombstones);
         while let Some(item) = stream.next()? {
@@ -292,7 +292,7 @@ impl<'c> Collector<'c> {
     }
 
     /// Counts the rows ahead in which nothing lives, as far as that is simple.
-    fn pass_dead<S: Source>(&mut self, stream: &mut Merge<S>) -> Result<(), Error> {
+    fn pass_dead(&mut self, stream: &mut impl Stream) -> Result<(), Error> {
         let left = self.thresholds.tombstones_fail.saturating_sub(self.counts.tombstones);
         let mut met = Met::up_to(left);
         let passed = stream.pass_dead(&self.purge, &mut met);

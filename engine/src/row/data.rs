@@ -73,9 +73,9 @@ impl Row {
     }
 
     /// The same row with an allocation of its own, so that it keeps no block alive.
-    pub(crate) fn detached(&self) -> Row {
+    pub(crate) fn detached(self) -> Row {
         if self.as_bytes().len() == self.bytes.len() {
-            self.clone()
+            self
         } else {
             Row::from_vec(self.as_bytes())
         }

@@ -25,6 +25,26 @@ impl DecoratedKey {
         DecoratedKey::new(serialise(components))
     }
 
+    /// The component at a place, given their number. The empty key, which no partition has, has none.
+    pub fn component(&self, place: usize, count: usize) -> Option<&[u8]> {
+        if self.bytes.is_empty() {
+            return None;
+        }
+        if count == 1 {
+            return (place == 0).then_some(&self.bytes[..]);
+        }
+        let mut rest = &self.bytes[..];
+        for at in 0.. {
+            let (len, tail) = rest.split_first_chunk::<2>()?;
+            let (value, tail) = tail.split_at_checked(usize::from(u16::from_be_bytes(*len)))?;
+            if at == place {
+                return Some(value);
+            }
+            rest = tail.get(1..)?;
+        }
+        None
+    }
+
     /// The component values, given their number.
     pub fn components(&self, count: usize) -> Vec<Bytes> {
         if count == 1 {

@@ -110,6 +110,33 @@ impl Item<'_> {
     }
 }
 
+/// The rows and markers of one partition in the direction of the read, as a read takes them in: a merge, or less where
+/// there is nothing to merge.
+pub(crate) trait Stream {
+    /// The next row or marker.
+    fn next(&mut self) -> Result<Option<Item<'_>>, Error>;
+
+    /// Passes dead rows, as far as that is simple ([`super::pass`]).
+    fn pass_dead(&mut self, purge: &Purge, met: &mut Met) -> Result<(), Error>;
+
+    /// The deletion of the partition over all sources.
+    fn partition_deletion(&self) -> DeletionTime;
+}
+
+impl<S: Source> Stream for Merge<S> {
+    fn next(&mut self) -> Result<Option<Item<'_>>, Error> {
+        Merge::next(self)
+    }
+
+    fn pass_dead(&mut self, purge: &Purge, met: &mut Met) -> Result<(), Error> {
+        Merge::pass_dead(self, purge, met)
+    }
+
+    fn partition_deletion(&self) -> DeletionTime {
+        Merge::partition_deletion(self)
+    }
+}
+
 /// A run of positions in the direction of the read: from the first bound to the second.
 pub(crate) type Run = (Vec<u8>, Vec<u8>);
 

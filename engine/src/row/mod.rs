@@ -30,6 +30,7 @@ pub mod query;
 pub mod reconcile;
 pub mod replicas;
 pub mod thresholds;
+pub(crate) mod times;
 pub mod unfiltered;
 pub(crate) mod varint;
 

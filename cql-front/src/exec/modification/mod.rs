@@ -101,9 +101,13 @@ async fn mutations(
     let keys = plan.restrictions.partition_keys(&env)?;
     let target = plan.restrictions.target(&env)?;
     let times = Times::of(plan, &env, default_timestamp)?;
+    let reads_lists = plan.operations.iter().any(Operation::reads_first);
     let mut mutations = Mutations::with_capacity(keys.len());
     for key in keys {
-        let lists = read_lists(plan, request, &key, &target, outcome).await?;
+        let lists = match reads_lists {
+            true => Box::pin(read_lists(plan, request, &key, &target, outcome)).await?,
+            false => Lists::default(),
+        };
         let mut mutation = Mutation::new(Arc::clone(&plan.table), key);
         let writer = Writer { env: &env, times: &times, lists: &lists };
         fill(plan, &target, &writer, &mut mutation)?;
@@ -177,7 +181,7 @@ fn row(
     clustering: &ClusteringKey,
     writer: &Writer<'_, '_>,
 ) -> Result<Option<Row>, Error> {
-    let mut row = RowBuilder::new(clustering);
+    let mut row = RowBuilder::at(clustering);
     match plan.kind {
         StatementKind::Insert => {
             let times = writer.times;
@@ -223,9 +227,6 @@ async fn read_lists(
 ) -> Result<Lists, Error> {
     let mut columns: Vec<_> =
         plan.operations.iter().filter(|o| o.reads_first()).map(|o| o.column).collect();
-    if columns.is_empty() {
-        return Ok(Lists::default());
-    }
     columns.sort_unstable();
     columns.dedup();
     if request.consistency == Consistency::Any {

@@ -18,6 +18,7 @@ use crate::analysis::selection::Aggregate;
 use crate::error::Error;
 use crate::functions::Accumulator;
 use crate::outcome::{RowBytes, Rows};
+use cassling_engine::row::clustering::Values;
 use cassling_engine::row::key::DecoratedKey;
 use cassling_engine::row::query::{ReadReport, Resume};
 use cassling_engine::row::{PartitionRows, Row};
@@ -165,7 +166,7 @@ impl<'g> Grouper<'g> {
     }
 
     fn partition(&mut self, partition: &PartitionRows) -> Result<Next, Error> {
-        let components = partition.key.components(self.plan.table.partition_key().len());
+        let mut clustering = Values::default();
         let static_row = partition.static_row.as_ref();
         if self.partition.as_ref() != Some(&partition.key) {
             self.partition = Some(partition.key.clone());
@@ -173,11 +174,11 @@ impl<'g> Grouper<'g> {
         }
         let evaluation = self.evaluation;
         if partition.rows.is_empty() {
-            let view = evaluation.view(&partition.key, &components, static_row, None);
+            let view = evaluation.view(&partition.key, static_row, None, &mut clustering);
             return self.row(&view);
         }
         for row in &partition.rows {
-            let view = evaluation.view(&partition.key, &components, static_row, Some(row));
+            let view = evaluation.view(&partition.key, static_row, Some(row), &mut clustering);
             if self.row(&view)? == Next::Stop {
                 return Ok(Next::Stop);
             }
@@ -237,14 +238,12 @@ impl<'g> Grouper<'g> {
         let results =
             group.states.into_iter().map(State::result).collect::<Result<Vec<_>, Error>>()?;
         let nobody = DecoratedKey::new(bytes::Bytes::new());
-        let key_columns = self.plan.table.partition_key().len();
-        let components = group.first.as_ref().map_or(Vec::new(), |f| f.key.components(key_columns));
-        let view = match &group.first {
-            Some(f) => {
-                self.evaluation.view(&f.key, &components, f.static_row.as_ref(), f.row.as_ref())
-            }
-            None => self.evaluation.view(&nobody, &components, None, None),
+        let (key, static_row, row) = match &group.first {
+            Some(first) => (&first.key, first.static_row.as_ref(), first.row.as_ref()),
+            None => (&nobody, None, None),
         };
+        let mut clustering = Values::default();
+        let view = self.evaluation.view(key, static_row, row, &mut clustering);
         let mut row = RowBytes::default();
         self.evaluation.write(&self.plan.selection.selectors, &view, &results, &mut row)?;
         let key = self.sort.map_or(Vec::new(), |sort| sort_key(sort, &view));

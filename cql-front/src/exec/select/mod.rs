@@ -30,6 +30,7 @@ use crate::error::{Error, ErrorKind};
 use crate::outcome::{Outcome, OutcomeKind, RawRow, RowBytes, Rows};
 use cassling_engine::ring::Consistency;
 use cassling_engine::row::PartitionRows;
+use cassling_engine::row::clustering::Values;
 use cassling_engine::row::query::{Limits, ReadReport, ShownLimits};
 use cassling_engine::types::order;
 use paging::PagingState;
@@ -104,9 +105,9 @@ async fn answer(
     let size_limit = query.size_limit(request);
     let mut sizes = None;
     let (mut rows, paging_state) = if aggregates {
-        groups::run(plan, &query, reads, &evaluation, bounds, state).await?
+        Box::pin(groups::run(plan, &query, reads, &evaluation, bounds, state)).await?
     } else if let Some(sort) = &plan.sort {
-        let all = sorted_all(plan, query, reads, &evaluation, sort, bounds).await?;
+        let all = Box::pin(sorted_all(plan, query, reads, &evaluation, sort, bounds)).await?;
         sizes = size_limit.as_ref().map(|_| sizes_of(&joined(plan, &all)));
         (cut(plan, sort, all, bounds.limit), None)
     } else {
@@ -231,7 +232,7 @@ async fn page(
     let (partitions, ends) = query.read_once(reads, limits).await?;
     let mut rows = Rows::new(plan.selection.columns.clone());
     let expected: usize = partitions.iter().map(|p| p.rows.len()).sum();
-    each_row(plan, evaluation, &partitions, |view| {
+    each_row(evaluation, &partitions, |view| {
         rows.push(|out| evaluation.write(&plan.selection.selectors, view, &[], out))?;
         rows.reserve(expected);
         Ok(())
@@ -257,20 +258,18 @@ async fn page(
 
 /// Calls `see` with each row; a partition with only statics is one row.
 fn each_row(
-    plan: &SelectPlan,
     evaluation: &Evaluation<'_>,
     partitions: &[PartitionRows],
     mut see: impl FnMut(&RowView<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let key_columns = plan.table.partition_key().len();
+    let mut clustering = Values::default();
     for partition in partitions {
-        let components = partition.key.components(key_columns);
         let static_row = partition.static_row.as_ref();
         if partition.rows.is_empty() {
-            see(&evaluation.view(&partition.key, &components, static_row, None))?;
+            see(&evaluation.view(&partition.key, static_row, None, &mut clustering))?;
         }
         for row in &partition.rows {
-            see(&evaluation.view(&partition.key, &components, static_row, Some(row)))?;
+            see(&evaluation.view(&partition.key, static_row, Some(row), &mut clustering))?;
         }
     }
     Ok(())
@@ -294,7 +293,7 @@ async fn sorted_all(
     let limits = Limits { rows: u64::MAX, per_partition: bounds.per_partition, resume: None };
     let (partitions, _) = query.read_once(reads, limits).await?;
     let mut rows: Vec<(SortKey, RowBytes)> = Vec::new();
-    each_row(plan, evaluation, &partitions, |view| {
+    each_row(evaluation, &partitions, |view| {
         let mut row = RowBytes::default();
         evaluation.write(&plan.selection.selectors, view, &[], &mut row)?;
         rows.push((sort_key(sort, view), row));

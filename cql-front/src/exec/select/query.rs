@@ -34,7 +34,7 @@ pub(super) struct Query<'q> {
 
 /// What is known beforehand of the end of a SELECT.
 pub(super) struct Ends {
-    /// The last partition named; `None` for a range.
+    /// The last partition named; `None` for a range, and where nobody pages.
     last_key: Option<DecoratedKey>,
     /// The table has no clustering columns, so that a partition has one row at most.
     single_rows: bool,
@@ -74,8 +74,12 @@ impl<'q> Query<'q> {
             Err(_) if no_rows => Partitions::Keys(SmallVec::new()),
             partitions => partitions?,
         };
+        let aggregates = plan.grouping.is_some() || plan.selection.is_aggregate;
+        let ends_pages = request.page_size.is_some() || aggregates;
         let (key_count, last_key) = match &partitions {
-            Partitions::Keys(keys) => (Some(keys.len()), keys.last().cloned()),
+            Partitions::Keys(keys) => {
+                (Some(keys.len()), keys.last().filter(|_| ends_pages).cloned())
+            }
             Partitions::Range(_) => (None, None),
         };
         let command = ReadCommand {

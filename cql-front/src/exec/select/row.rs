@@ -12,8 +12,7 @@ use crate::ast::CellTime;
 use crate::error::Error;
 use crate::error::selection::SelectionError;
 use crate::outcome::RowBytes;
-use bytes::Bytes;
-use cassling_engine::row::clustering;
+use cassling_engine::row::clustering::Values;
 use cassling_engine::row::key::DecoratedKey;
 use cassling_engine::row::{CellRef, Row};
 use cassling_engine::schema::{ColumnId, Table};
@@ -31,8 +30,9 @@ pub(super) struct RowView<'r> {
     pub(super) static_row: Option<&'r Row>,
     /// `None`: the row of a partition with only statics.
     pub(super) row: Option<&'r Row>,
-    components: &'r [Bytes],
-    clustering: Vec<Vec<u8>>,
+    /// Columns of the partition key.
+    key_columns: usize,
+    clustering: &'r Values,
 }
 
 /// What stays the same from row to row.
@@ -82,21 +82,22 @@ impl<'e> Evaluation<'e> {
         Ok(Evaluation { table, env, constants, now_seconds, wants_clustering })
     }
 
-    /// A view of a row.
+    /// A view of a row; `clustering` takes its clustering values, if they are needed.
     pub(super) fn view<'r>(
         &self,
         key: &'r DecoratedKey,
-        components: &'r [Bytes],
         static_row: Option<&'r Row>,
         row: Option<&'r Row>,
+        clustering: &'r mut Values,
     ) -> RowView<'r> {
-        let clustering = match row {
+        match row {
             Some(row) if self.wants_clustering => {
-                clustering::values(self.table, row.position(), row.raw_clustering())
+                clustering.read(self.table, row.position(), row.raw_clustering());
             }
-            _ => Vec::new(),
-        };
-        RowView { key, static_row, row, components, clustering }
+            _ => clustering.clear(),
+        }
+        let key_columns = self.table.partition_key().len();
+        RowView { key, static_row, row, key_columns, clustering }
     }
 
     /// Evaluates all selectors and writes what they give; `aggregates` holds the results of the aggregates.
@@ -277,7 +278,7 @@ impl<'e> Evaluation<'e> {
 impl<'r> RowView<'r> {
     /// The value of a clustering column; `None` on the row of a partition with only statics.
     pub(super) fn clustering(&self, position: usize) -> Option<&[u8]> {
-        self.clustering.get(position).map(Vec::as_slice)
+        self.clustering.get(position)
     }
 
     fn row_of(&self, is_static: bool) -> Option<&'r Row> {
@@ -291,7 +292,7 @@ impl<'r> RowView<'r> {
     fn column(&self, source: Source) -> Value<'_> {
         match source {
             Source::PartitionKey(place) => {
-                self.components.get(place).map(|part| Cow::Borrowed(part.as_ref()))
+                self.key.component(place, self.key_columns).map(Cow::Borrowed)
             }
             Source::Clustering(place) => self.clustering(place).map(Cow::Borrowed),
             Source::Cell { column, is_static } => {

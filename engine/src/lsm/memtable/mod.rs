@@ -10,12 +10,14 @@
 
 pub(crate) mod partition;
 pub(crate) mod ranges;
+pub(crate) mod rows;
 pub(crate) mod source;
 
 use crate::commitlog::{FirstSegment, LogPosition};
-use crate::row::deletion::{DeletionTime, NO_DELETION_TIME};
+use crate::row::DecoratedKey;
+use crate::row::deletion::NO_DELETION_TIME;
 use crate::row::mutation::Mutation;
-use crate::row::{DecoratedKey, Row};
+use crate::row::times::Times;
 use crate::sim::reclaim;
 use bytes::Bytes;
 use crossbeam_skiplist::SkipMap;
@@ -116,7 +118,8 @@ impl std::fmt::Debug for Memtable {
 impl Memtable {
     /// Applies a write; readers of the partition see all of it or nothing.
     pub fn apply(&self, mutation: &Mutation) {
-        self.see(mutation);
+        let times = Times::of(mutation);
+        self.widen(&times);
         let entry = match self.partitions.get(&mutation.key) {
             Some(entry) => entry,
             None => {
@@ -127,7 +130,7 @@ impl Memtable {
                 self.partitions.get_or_insert(key, Partition::default())
             }
         };
-        let grown = entry.value().state.lock().apply(mutation);
+        let grown = entry.value().state.lock().apply(mutation, &times);
         self.grow(grown);
     }
 
@@ -154,53 +157,18 @@ impl Memtable {
         &self.log_end
     }
 
-    fn see(&self, mutation: &Mutation) {
-        self.see_deletion(mutation.deletion);
-        for range in &mutation.ranges {
-            self.see_deletion(range.deletion);
-        }
-        for row in mutation.rows.iter().chain(&mutation.static_row) {
-            self.see_row(row);
-        }
-    }
-
-    fn see_row(&self, row: &Row) {
-        let (mut timestamp, mut least, mut greatest) = (i64::MAX, NO_DELETION_TIME, i64::MIN);
-        let mut see = |timestamp_micros: i64, local_seconds: i64| {
-            timestamp = timestamp.min(timestamp_micros);
-            least = least.min(local_seconds);
-            greatest = greatest.max(local_seconds);
-        };
-        if let Some(marker) = row.marker() {
-            see(marker.timestamp_micros, marker.expires_seconds);
-        }
-        let deletions = row.complex_deletions().map(|(_, deletion)| deletion);
-        for deletion in deletions.chain(Some(row.deletion()).filter(|d| !d.is_live())) {
-            see(deletion.timestamp_micros, deletion.local_seconds);
-        }
-        for cell in row.cells() {
-            see(cell.timestamp_micros, cell.local_deletion_seconds);
-        }
-        self.widen(timestamp, least, greatest);
-    }
-
-    fn see_deletion(&self, deletion: DeletionTime) {
-        if !deletion.is_live() {
-            let second = deletion.local_seconds;
-            self.widen(deletion.timestamp_micros, second, second);
-        }
-    }
-
     /// Looks before it writes: the bounds seldom change, and threads share their cache line.
-    fn widen(&self, timestamp_micros: i64, least_seconds: i64, greatest_seconds: i64) {
-        if timestamp_micros < self.min_timestamp_micros.load(Relaxed) {
-            self.min_timestamp_micros.fetch_min(timestamp_micros, Relaxed);
+    fn widen(&self, times: &Times) {
+        if times.min_timestamp_micros < self.min_timestamp_micros.load(Relaxed) {
+            self.min_timestamp_micros.fetch_min(times.min_timestamp_micros, Relaxed);
         }
-        if least_seconds < self.min_local_deletion_seconds.load(Relaxed) {
-            self.min_local_deletion_seconds.fetch_min(least_seconds, Relaxed);
+        let (least, greatest) =
+            (times.min_local_deletion_seconds, times.max_local_deletion_seconds);
+        if least < self.min_local_deletion_seconds.load(Relaxed) {
+            self.min_local_deletion_seconds.fetch_min(least, Relaxed);
         }
-        if greatest_seconds > self.max_local_deletion_seconds.load(Relaxed) {
-            self.max_local_deletion_seconds.fetch_max(greatest_seconds, Relaxed);
+        if greatest > self.max_local_deletion_seconds.load(Relaxed) {
+            self.max_local_deletion_seconds.fetch_max(greatest, Relaxed);
         }
     }
 

@@ -9,6 +9,7 @@ use crate::row::data::Row;
 use crate::row::deletion::{DeletionTime, NO_TIMESTAMP};
 use crate::row::mutation::{Mutation, RangeDeletion};
 use crate::row::reconcile::{Settled, merge_rows, under};
+use crate::row::times::Times;
 use equivalent::{Comparable, Equivalent};
 use imbl::OrdSet;
 use std::cmp::Ordering;
@@ -133,8 +134,26 @@ impl Comparable<Entry> for Place<'_> {
 }
 
 impl State {
+    /// The row at a position.
+    pub(crate) fn row(&self, position: &[u8]) -> Option<&Row> {
+        match self {
+            State::Empty => None,
+            State::One(row) => Some(row).filter(|row| row.position() == position),
+            State::Many(many) => many.rows.get(&Place::new(position)).map(|entry| &entry.row),
+        }
+    }
+
+    /// The static row.
+    pub(crate) fn static_row(&self) -> Option<&Row> {
+        match self {
+            State::Empty | State::One(_) => None,
+            State::Many(many) => many.static_row.as_ref(),
+        }
+    }
+
     /// Applies a write; says by how many bytes the partition grew (negative: shrank).
-    pub(crate) fn apply(&mut self, mutation: &Mutation) -> isize {
+    /// `times` are those of the mutation.
+    pub(crate) fn apply(&mut self, mutation: &Mutation, times: &Times) -> isize {
         if let State::Empty = self
             && let [row] = &mutation.rows[..]
             && mutation.deletion.is_live()
@@ -142,21 +161,23 @@ impl State {
             && mutation.ranges.is_empty()
         {
             let grown = row_bytes(row);
-            *self = State::One(row.detached());
+            *self = State::One(row.clone().detached());
             return grown;
         }
         let mut grown = 0;
         if !matches!(self, State::Many(_)) {
             let mut many = Many::default();
             if let State::One(row) = std::mem::take(self) {
-                many.see(&row);
+                let mut held = Times::NONE;
+                held.see_row(&row);
+                many.widen(&held);
                 many.rows.insert(Entry::new(row));
             }
             grown += MANY_BYTES;
             *self = State::Many(Arc::new(many));
         }
         match self {
-            State::Many(many) => grown + Arc::make_mut(many).apply(mutation),
+            State::Many(many) => grown + Arc::make_mut(many).apply(mutation, times),
             State::Empty | State::One(_) => {
                 unreachable!("the partition was made a larger one above")
             }
@@ -175,16 +196,18 @@ const MANY_BYTES: isize = 1200;
 const RANGE_BYTES: isize = 120;
 
 impl Many {
-    fn apply(&mut self, mutation: &Mutation) -> isize {
+    fn apply(&mut self, mutation: &Mutation, times: &Times) -> isize {
+        let before = (self.min_timestamp_micros, self.max_timestamp_micros);
+        self.widen(times);
         let mut grown = 0;
         if !mutation.deletion.is_live() {
-            grown += self.delete(mutation.deletion);
+            grown += self.delete(mutation.deletion, before);
         }
         if let Some(row) = &mutation.static_row {
             grown += self.put_static(row);
         }
         for range in &mutation.ranges {
-            grown += self.delete_range(range);
+            grown += self.delete_range(range, before.0);
         }
         for row in &mutation.rows {
             grown += self.put(row);
@@ -192,23 +215,17 @@ impl Many {
         grown
     }
 
-    fn see(&mut self, row: &Row) {
-        self.max_timestamp_micros = self.max_timestamp_micros.max(row.max_timestamp_micros());
-        self.min_timestamp_micros = self.min_timestamp_micros.min(min_timestamp(row));
+    fn widen(&mut self, times: &Times) {
+        self.max_timestamp_micros = self.max_timestamp_micros.max(times.max_timestamp_micros);
+        self.min_timestamp_micros = self.min_timestamp_micros.min(times.min_timestamp_micros);
     }
 
-    fn see_deletion(&mut self, deletion: DeletionTime) {
-        self.max_timestamp_micros = self.max_timestamp_micros.max(deletion.timestamp_micros);
-        self.min_timestamp_micros = self.min_timestamp_micros.min(deletion.timestamp_micros);
-    }
-
-    fn delete(&mut self, deletion: DeletionTime) -> isize {
+    /// `before` are the bounds of the timestamps that were there.
+    fn delete(&mut self, deletion: DeletionTime, before: (i64, i64)) -> isize {
         if !deletion.supersedes(&self.deletion) {
             return 0;
         }
-        let before = (self.min_timestamp_micros, self.max_timestamp_micros);
         self.deletion = deletion;
-        self.see_deletion(deletion);
         if deletion.timestamp_micros < before.0 {
             return 0;
         }
@@ -228,7 +245,6 @@ impl Many {
     }
 
     fn put_static(&mut self, row: &Row) -> isize {
-        self.see(row);
         let held = self.static_row.take();
         let versions: Vec<&Row> = std::iter::once(row).chain(held.as_ref()).collect();
         self.static_row =
@@ -237,16 +253,15 @@ impl Many {
         size(&self.static_row) - size(&held)
     }
 
-    fn delete_range(&mut self, range: &RangeDeletion) -> isize {
+    /// `oldest_micros` is the least timestamp that was there.
+    fn delete_range(&mut self, range: &RangeDeletion, oldest_micros: i64) -> isize {
         if !range.deletion.supersedes(&self.deletion) || range.start >= range.end {
             return 0;
         }
-        let oldest = self.min_timestamp_micros;
-        self.see_deletion(range.deletion);
         let before = self.ranges.len();
         self.ranges.add(&range.start.0, &range.end.0, range.deletion);
         let grown = (self.ranges.len() as isize - before as isize) * RANGE_BYTES;
-        if range.deletion.timestamp_micros < oldest {
+        if range.deletion.timestamp_micros < oldest_micros {
             return grown;
         }
         let (start, end) = (Place::new(&range.start.0), Place::new(&range.end.0));
@@ -284,41 +299,27 @@ impl Many {
     }
 
     fn put(&mut self, row: &Row) -> isize {
-        self.see(row);
         let covering = self.ranges.covering(row.position());
         let outer = covering.map_or(self.deletion, |stretch| self.deletion.max(stretch.deletion));
-        let place = Place::new(row.position());
-        let held = self.rows.get(&place).map(|entry| entry.row.clone());
-        let settled = match &held {
-            Some(held) => merge_rows(&[row, held], outer).row(&[row, held]),
-            None => under(row, outer).row(&[row]),
-        };
-        let before = held.as_ref().map_or(0, row_bytes);
-        match settled {
-            Some(new) => {
-                let after = row_bytes(&new);
-                self.rows.insert(Entry { prefix: place.prefix, row: new.detached() });
+        let Some(new) = under(row, outer).row(&[row]) else { return 0 };
+        let after = row_bytes(&new);
+        let entry = Entry::new(new.detached());
+        let place = entry.prefix;
+        let Some(Entry { row: held, .. }) = self.rows.insert(entry) else { return after };
+        // There was one already: both are merged, which is the rare case.
+        let before = row_bytes(&held);
+        match merge_rows(&[row, &held], outer).row(&[row, &held]) {
+            Some(merged) => {
+                let after = row_bytes(&merged);
+                self.rows.insert(Entry { prefix: place, row: merged.detached() });
                 after - before
             }
             None => {
-                if held.is_some() {
-                    self.rows.remove(&place);
-                }
+                self.rows.remove(&Place::new(row.position()));
                 -before
             }
         }
     }
-}
-
-fn min_timestamp(row: &Row) -> i64 {
-    let marker = row.marker().map_or(i64::MAX, |m| m.timestamp_micros);
-    let deletion = row.deletion();
-    let deletion = if deletion.is_live() { i64::MAX } else { deletion.timestamp_micros };
-    let complex = row.complex_deletions().map(|(_, d)| d.timestamp_micros);
-    row.cells()
-        .map(|cell| cell.timestamp_micros)
-        .chain(complex)
-        .fold(marker.min(deletion), i64::min)
 }
 
 #[cfg(test)]
