@@ -6,6 +6,7 @@
 
 use super::{DISK_FULL, Disk, DiskCounters, ENDS_BEFORE, missing, storage};
 use crate::error::Error;
+use crate::sim::reclaim;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ enum Piece {
 
 /// Appends of this size and more become pieces of their own: a copy of less costs about as much as keeping it apart.
 const WHOLE_BYTES_MIN: usize = 1024;
+/// A file of this size is not freed by whoever deletes it: on a real disk deleting costs nothing for each block either.
+const RECLAIM_BYTES: u64 = 1 << 20;
 /// A gathered piece doubles the one before, up to this: so a file of a few bytes is small, and a long one has few pieces.
 const GATHERED_BYTES_MAX: usize = 64 * 1024;
 
@@ -215,6 +218,10 @@ impl Disk for MemoryDisk {
         let mut state = self.state.lock();
         if let Some(file) = state.files.remove(name) {
             state.used_bytes -= file.len;
+            drop(state);
+            if file.len >= RECLAIM_BYTES {
+                reclaim::later(file);
+            }
         }
         Ok(())
     }
