@@ -1,22 +1,26 @@
-//! Runs every script that checks itself, in both modes (see `cassling_tests::golden`).
+//! Runs every script that checks itself, in all modes (see `cassling_tests::golden`).
 
 use cassling::script::Script;
-use cassling_tests::golden::{failures, run, scripts};
+use cassling_tests::golden::{AfterWrite, failures, run, scripts};
 
-fn hold(flush_after_write: bool) {
-    let wrong: Vec<String> =
-        scripts().iter().flat_map(|path| failures(path, flush_after_write)).collect();
+fn hold(after: AfterWrite) {
+    let wrong: Vec<String> = scripts().iter().flat_map(|path| failures(path, after)).collect();
     assert!(wrong.is_empty(), "{} not as expected:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]
 fn scripts_hold() {
-    hold(false);
+    hold(AfterWrite::Nothing);
 }
 
 #[test]
 fn scripts_hold_with_a_flush_after_every_write() {
-    hold(true);
+    hold(AfterWrite::Flush);
+}
+
+#[test]
+fn scripts_hold_with_a_compaction_after_every_write() {
+    hold(AfterWrite::Compact);
 }
 
 #[test]
@@ -39,9 +43,9 @@ fn a_wrong_expectation_is_found() {
         SELECT a FROM k.t;\n--> a\n--> 2\n--= rows_read = 3\n\
         SELECT b FROM k.t;\n";
     let script = Script::parse("wrong.cql", text).unwrap();
-    let lines = |flush| -> Vec<String> {
-        run(&script, flush).iter().map(|line| line.split(':').nth(1).unwrap().into()).collect()
+    let lines = |after| -> Vec<String> {
+        run(&script, after).iter().map(|line| line.split(':').nth(1).unwrap().into()).collect()
     };
-    assert_eq!(lines(false), ["7", "8", "9"]);
-    assert_eq!(lines(true), ["7", "9"]);
+    assert_eq!(lines(AfterWrite::Nothing), ["7", "8", "9"]);
+    assert_eq!(lines(AfterWrite::Compact), ["7", "9"]);
 }

@@ -89,6 +89,12 @@ impl ClusterBuilder {
         self
     }
 
+    /// Flushes all tables after every write and merges each written table's SSTables: answers must not change by it either.
+    pub fn compact_after_write(mut self) -> ClusterBuilder {
+        self.config.compact_after_write = true;
+        self.flush_after_write()
+    }
+
     /// A setting of cassandra.yaml under Cassandra's name, its value as that file has it (`10MiB`, `5s`, `null`). `docs/settings.md`
     /// lists those there are.
     ///

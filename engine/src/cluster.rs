@@ -64,6 +64,8 @@ pub struct ClusterConfig {
     pub parallel: bool,
     /// Flush all tables after every write: what a test uses to see that nothing changes by it.
     pub flush_after_write: bool,
+    /// Compact the written tables whole after that flush.
+    pub compact_after_write: bool,
     /// Who compacts after a flush.
     pub background: BackgroundMode,
     /// The clock runs with the system's, plus an offset that can be moved, instead of standing at the virtual epoch.
@@ -97,6 +99,7 @@ impl Default for ClusterConfig {
             seed: 0,
             parallel: false,
             flush_after_write: false,
+            compact_after_write: false,
             background: BackgroundMode::Held,
             system_time: false,
             settings: Settings::default(),
@@ -404,6 +407,9 @@ impl Cluster {
         if flush_after {
             for node in &self.world.nodes {
                 node.flush(|table| written.contains(&table.id))?;
+                if self.world.config.compact_after_write {
+                    node.compact(|table| written.contains(&table.id), false)?;
+                }
             }
         }
         Ok(cost)

@@ -1,10 +1,11 @@
 //! Scripts that check themselves: `tests/scripts/**` and `examples/*.cql`.
 //!
-//! Each is named by its claim and runs on a fresh cluster of the nodes that its `@nodes` asks for. It holds in two
-//! modes: as it stands, and with all memtables flushed after every write. Rows, errors and warnings must be the same in
-//! both; what a read costs differs, so counters (`--=`) are held in the first mode only.
+//! Each is named by its claim and runs on a fresh cluster of the nodes that its `@nodes` asks for. It holds in three
+//! modes: as it stands, with all memtables flushed after every write, and with what was flushed merged as well. Rows, errors
+//! and warnings must be the same in all; what a read costs differs, so counters (`--=`) are held in the first mode only.
 
 use cassling::Cluster;
+use cassling::script::directive::Directive;
 use cassling::script::expect::{self, Expectation};
 use cassling::script::run::{Event, nodes_wanted, with_nodes};
 use cassling::script::{Item, Runner, Script};
@@ -33,21 +34,46 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// What happens after every write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterWrite {
+    /// Nothing.
+    Nothing,
+    /// All memtables are flushed.
+    Flush,
+    /// They are flushed and the written tables' SSTables merged.
+    Compact,
+}
+
 /// Runs a script; gives `file:line: reason` of everything that is not as it expects.
-pub fn failures(path: &Path, flush_after_write: bool) -> Vec<String> {
+pub fn failures(path: &Path, after: AfterWrite) -> Vec<String> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).expect("a script is text");
     let script = match Script::parse(&name, &text) {
         Ok(script) => script,
         Err(error) => return vec![error.to_string()],
     };
-    run(&script, flush_after_write)
+    run(&script, after)
 }
 
-/// As [`failures`], of a script that has been read.
-pub fn run(script: &Script, flush_after_write: bool) -> Vec<String> {
+/// With more repetitions than this, merging everything after each takes minutes and says nothing new.
+const REPEATS_MAX: u64 = 200;
+
+fn repeats(script: &Script) -> u64 {
+    let of = |item: &Item| match item {
+        Item::Directive(Directive::Repeat(times), _) => *times,
+        Item::Directive(..) | Item::Statement(_) => 1,
+    };
+    script.items.iter().map(of).sum()
+}
+
+/// As [`failures`], of a script that has been read. With compactions, long ones are passed over.
+pub fn run(script: &Script, after: AfterWrite) -> Vec<String> {
+    if after == AfterWrite::Compact && repeats(script) > REPEATS_MAX {
+        return Vec::new();
+    }
     let mut script = script.clone();
-    if flush_after_write {
+    if after != AfterWrite::Nothing {
         for item in &mut script.items {
             if let Item::Statement(statement) = item {
                 statement.expectations.retain(|(e, _)| !matches!(e, Expectation::Counter { .. }));
@@ -60,15 +86,15 @@ pub fn run(script: &Script, flush_after_write: bool) -> Vec<String> {
     };
     let builder = Cluster::builder().name("oracle");
     // As `cassling run` has it. With a flush after each write that would be a compaction after every third.
-    let builder = match flush_after_write {
-        true => builder,
-        false => builder.background(BackgroundMode::Inline),
+    let builder = match after {
+        AfterWrite::Nothing => builder.background(BackgroundMode::Inline),
+        AfterWrite::Flush => builder.flush_after_write(),
+        AfterWrite::Compact => builder.compact_after_write(),
     };
     let builder = match &wanted {
         Some(wanted) => with_nodes(builder, wanted),
         None => builder,
     };
-    let builder = if flush_after_write { builder.flush_after_write() } else { builder };
     let cluster = builder.build().expect("a script's cluster can be built");
     let mut wrong = Vec::new();
     let ran = Runner::new(&cluster).run(&script, |event| {
