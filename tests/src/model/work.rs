@@ -20,17 +20,19 @@ pub enum Work {
     Strategy(String),
     /// `ALTER TABLE ... WITH gc_grace_seconds = ...`
     GcGrace(u32),
-    /// The nodes end and come back from what their disks hold.
+    /// The cluster ends and is built again on what its disks hold.
     Reopen(Ending),
 }
 
 /// How a process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Memtables are flushed before.
+    /// In order.
     Close,
     /// Killed: what was handed to the system is there.
     Kill,
+    /// The commit log is synced, then the power fails; the seed says what is left of the rest.
+    PowerLoss(u64),
 }
 
 impl Work {
@@ -46,6 +48,7 @@ impl Work {
             Work::GcGrace(_) => "gc_grace altered",
             Work::Reopen(Ending::Close) => "closed, reopened",
             Work::Reopen(Ending::Kill) => "killed, reopened",
+            Work::Reopen(Ending::PowerLoss(_)) => "power lost, reopened",
         }
     }
 

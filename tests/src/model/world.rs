@@ -1,20 +1,35 @@
 //! The cluster that a history runs on, and what keeps it when the process ends: its disks.
 //!
-//! Everything is in memory. A node that ends comes back from what its disk holds.
+//! Everything is in memory, on disks that forget what was not synced. A cluster that ends is built again on the same disks;
+//! its clock is then set to where it stood, since the time belongs to the history.
 
 use super::history::History;
 use super::work::{Ending, Work};
 use cassling::{Cluster, Consistency, Error, Session};
 use cassling_engine::cluster::NodeHandle;
+use cassling_engine::directory::Kept;
 use cassling_engine::lsm::TableStore;
 use cassling_engine::lsm::compaction::OverlappingTombstones;
 use cassling_engine::sim::clock::Clock;
+use cassling_engine::sim::disk::{Disk, ForgetfulDisk};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
+
+fn build(seed: u64, disks: &[Arc<ForgetfulDisk>]) -> Result<Cluster, Error> {
+    let as_disk = |disk: &Arc<ForgetfulDisk>| Arc::clone(disk) as Arc<dyn Disk>;
+    let (root, nodes) = disks.split_first().expect("a world has a disk of its own");
+    let nodes: Vec<Arc<dyn Disk>> = nodes.iter().map(as_disk).collect();
+    let builder = Cluster::builder().nodes(nodes.len()).seed(seed);
+    builder.kept(Kept::Disks { root: as_disk(root), nodes }).build()
+}
 
 /// A cluster of a history.
 #[derive(Debug)]
 pub struct World {
+    seed: u64,
+    /// The cluster's disk, then one for each node.
+    disks: Vec<Arc<ForgetfulDisk>>,
     cluster: Cluster,
     session: Session,
     /// The node that is stopped.
@@ -27,7 +42,8 @@ impl World {
     /// # Errors
     /// Anything that the cluster refuses.
     pub fn start(history: &History) -> Result<World, Error> {
-        let cluster = Cluster::builder().nodes(history.nodes).seed(history.seed).build()?;
+        let disks: Vec<Arc<ForgetfulDisk>> = (0..=history.nodes).map(|_| Arc::default()).collect();
+        let cluster = build(history.seed, &disks)?;
         let session = cluster.connect();
         let replication =
             format!("{{'class': 'SimpleStrategy', 'replication_factor': {}}}", history.nodes);
@@ -36,7 +52,7 @@ impl World {
         session.execute("CREATE TYPE pair (a int, b text)", ())?;
         session.execute(history.schema.cql(), ())?;
         session.set_consistency(Consistency::Quorum);
-        Ok(World { cluster, session, stopped: None })
+        Ok(World { seed: history.seed, disks, cluster, session, stopped: None })
     }
 
     /// The session that statements run on.
@@ -125,15 +141,23 @@ impl World {
         Ok(act(node.inner().store(&view, table)?)?)
     }
 
-    /// Every node ends and comes back from its disk.
+    /// The cluster ends and is built again on its disks.
     fn reopen(&mut self, ending: Ending) -> Result<(), Error> {
-        for node in self.cluster.nodes() {
-            if ending == Ending::Close {
-                node.flush(None, None)?;
+        let now_micros = self.clock().now_micros();
+        match ending {
+            Ending::Close => self.cluster.close()?,
+            Ending::Kill => self.cluster.engine().kill(),
+            Ending::PowerLoss(seed) => {
+                self.cluster.nodes().try_for_each(|node| node.inner().sync())?;
+                self.cluster.engine().kill();
+                self.disks.iter().try_for_each(|disk| disk.power_loss(seed))?;
             }
-            node.kill();
-            node.start()?;
         }
+        self.cluster = build(self.seed, &self.disks)?;
+        self.clock().set_micros(now_micros);
+        self.session = self.cluster.connect();
+        self.session.execute("USE m", ())?;
+        self.session.set_consistency(Consistency::Quorum);
         if let Some(node) = self.stopped {
             self.stop(node);
         }

@@ -1,7 +1,7 @@
 //! Histories whose files are merged, aged and reopened.
 //!
 //! ```text
-//! steps of a storm: writes, reads | flush, compactions of every kind, ALTER | clock | close, kill
+//! steps of a storm: writes, reads | flush, compactions of every kind, ALTER | clock | close, kill, power loss
 //! ```
 //!
 //! Left to chance alone a wrong purge seldom shows: a deletion, older data beside it, gc_grace and a compaction of
@@ -152,7 +152,7 @@ impl Generator {
     }
 
     fn reopen(&mut self) -> Step {
-        let endings = [Ending::Close, Ending::Kill];
+        let endings = [Ending::Close, Ending::Kill, Ending::PowerLoss(self.rng.next_u64())];
         Step::Work(Work::Reopen(pick(&mut self.rng, &endings)))
     }
 
