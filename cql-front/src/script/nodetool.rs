@@ -4,6 +4,7 @@
 
 use crate::cluster::Cluster;
 use crate::error::Error;
+use cassling_engine::cluster::NodeHandle;
 use cassling_engine::lsm::compaction::OverlappingTombstones;
 
 /// A command of nodetool.
@@ -41,6 +42,15 @@ pub enum Nodetool {
         /// Which.
         tables: Tables,
     },
+    /// `tablestats [KEYSPACE|KEYSPACE.TABLE ...]`: prints.
+    TableStats(Vec<String>),
+    /// `tablehistograms KEYSPACE TABLE|KEYSPACE.TABLE`: prints.
+    TableHistograms {
+        /// Keyspace.
+        keyspace: String,
+        /// Table.
+        table: String,
+    },
     /// `invalidatecountercache`: there is no such cache.
     Nothing,
 }
@@ -53,7 +63,7 @@ pub struct Tables {
 }
 
 const KNOWN: &str = "flush, compact, garbagecollect, forcecompact, enableautocompaction, \
-    disableautocompaction, invalidatecountercache";
+    disableautocompaction, tablestats, tablehistograms, invalidatecountercache";
 
 impl Nodetool {
     /// Reads the words.
@@ -85,6 +95,8 @@ impl Nodetool {
                 }),
                 _ => Err("@nodetool forcecompact takes KEYSPACE TABLE KEY ...".to_string()),
             },
+            "tablestats" => Ok(Nodetool::TableStats(rest)),
+            "tablehistograms" => table_histograms(&rest),
             "invalidatecountercache" => Ok(Nodetool::Nothing),
             _ => Err(format!("@nodetool {command} is not supported; it knows: {KNOWN}")),
         }
@@ -111,9 +123,35 @@ impl Nodetool {
                     keys.iter().map(|key| key.split(':').map(str::to_string).collect()).collect();
                 cluster.force_compact(keyspace, table, &keys)
             }
-            Nodetool::Nothing => Ok(()),
+            Nodetool::TableStats(_) | Nodetool::TableHistograms { .. } | Nodetool::Nothing => {
+                Ok(())
+            }
         }
     }
+
+    /// What it prints of a node, as nodetool does; nothing for a command that only acts.
+    ///
+    /// # Errors
+    /// nodetool's text if a keyspace or table is not there.
+    pub fn text(&self, node: &NodeHandle) -> Result<Option<String>, String> {
+        let text = match self {
+            Nodetool::TableStats(names) => node.tablestats(names)?,
+            Nodetool::TableHistograms { keyspace, table } => {
+                node.tablehistograms(keyspace, table)?
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(text.trim_end().to_string()))
+    }
+}
+
+fn table_histograms(words: &[String]) -> Result<Nodetool, String> {
+    let (keyspace, table) = match words {
+        [keyspace, table] => (keyspace.as_str(), table.as_str()),
+        [name] => name.split_once('.').ok_or("@nodetool tablehistograms takes KEYSPACE TABLE")?,
+        _ => return Err("@nodetool tablehistograms takes KEYSPACE TABLE".to_string()),
+    };
+    Ok(Nodetool::TableHistograms { keyspace: keyspace.to_string(), table: table.to_string() })
 }
 
 impl Tables {
@@ -181,7 +219,21 @@ mod tests {
             parse("garbagecollect -g CELL k t"),
             Ok(Nodetool::GarbageCollect { granularity, tables })
         );
-        for wrong in ["", "status", "compact -x", "garbagecollect -g", "forcecompact k t"] {
+        let histograms =
+            Nodetool::TableHistograms { keyspace: "k".to_string(), table: "t".to_string() };
+        assert_eq!(parse("tablehistograms k t"), Ok(histograms.clone()));
+        assert_eq!(parse("tablehistograms k.t"), Ok(histograms));
+        assert_eq!(parse("tablestats k.t"), Ok(Nodetool::TableStats(vec!["k.t".to_string()])));
+        for wrong in [
+            "",
+            "status",
+            "tablehistograms",
+            "tablehistograms k",
+            "tablestats -H",
+            "compact -x",
+            "garbagecollect -g",
+            "forcecompact k t",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -194,7 +194,11 @@ impl Runner {
                 let keyspace = self.session.keyspace();
                 cluster.flush(keyspace.as_deref(), table.as_deref()).map_err(|e| e.to_string())?;
             }
-            Directive::Nodetool(command) => command.run(&cluster).map_err(|e| e.to_string())?,
+            Directive::Nodetool(command) => {
+                command.run(&cluster).map_err(|e| e.to_string())?;
+                let text = command.text(&node_of(self.session.coordinator().0)?)?;
+                return Ok(text.map(Event::Said));
+            }
             Directive::Compact(table) => {
                 let keyspace = self.session.keyspace();
                 let compacted = cluster.compact(keyspace.as_deref(), table.as_deref());

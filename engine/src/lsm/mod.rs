@@ -19,17 +19,20 @@ pub mod compaction;
 pub mod dump;
 pub mod manifest;
 pub mod memtable;
+pub mod metrics;
 mod names;
 mod read;
 pub mod sstable;
+pub mod stats;
 pub mod view;
 
 use crate::commitlog::{CommitLog, LogPosition};
 use crate::error::Error;
 use crate::metrics::Cost;
 use crate::row::merge::{Item, Merge, PartitionData};
+use crate::row::query::Partitions;
 use crate::row::thresholds::{Notices, ReadThresholds};
-use crate::row::{Bound, DeletionTime, Mutation, PartitionRows, ReadCommand};
+use crate::row::{Bound, DeletionTime, Mutation, PartitionRows, ReadCommand, Unfiltered};
 use crate::schema::Table;
 use crate::sim::clock::Clock;
 use crate::sim::disk::Disk;
@@ -40,6 +43,7 @@ use manifest::{Manifest, TableFiles};
 use memtable::partition::State;
 use memtable::source::MemtableSource;
 use memtable::{Memtable, Pool};
+use metrics::{TableMetrics, Timer};
 use parking_lot::{Mutex, RwLock};
 use sstable::{BlockCache, SsTable, SsTableWriter, WriteOptions};
 use std::sync::atomic::{
@@ -76,6 +80,7 @@ pub struct TableStore {
     compaction: CompactionState,
     /// An SSTable was flushed since [`TableStore::take_flushed`] was asked.
     flushed: AtomicBool,
+    metrics: TableMetrics,
 }
 
 /// What a node keeps to come back after a crash, shared by its tables.
@@ -140,6 +145,7 @@ impl TableStore {
             blocks: None,
             block_bytes: None,
             memtables_bytes_max: None,
+            metrics: TableMetrics::default(),
         }
     }
 
@@ -242,6 +248,7 @@ impl TableStore {
     /// # Errors
     /// [`Error::Storage`] if the log, or that flush, finds the disk full: the write is refused and nothing of it is kept.
     pub fn apply(&self, mutation: &Mutation) -> Result<(), Error> {
+        let timer = Timer::start(&self.clock);
         if self.memtables_bytes_max.is_some_and(|max| self.pool.size_bytes() >= max) {
             self.flush()?;
         }
@@ -253,6 +260,7 @@ impl TableStore {
             journal.log.append(mutation, newest.first_segment())?;
         }
         newest.apply(mutation);
+        self.metrics.wrote(mutation, timer, &self.clock);
         Ok(())
     }
 
@@ -352,6 +360,7 @@ impl TableStore {
             let mut view = self.view.write();
             let mut next = View::clone(&view);
             next.memtables.insert(0, Arc::clone(&fresh));
+            self.metrics.switched();
             *view = Arc::new(next);
             *newest = fresh;
         }
@@ -458,8 +467,13 @@ impl TableStore {
         command: &ReadCommand,
         thresholds: ReadThresholds,
     ) -> Result<LocalRead, Error> {
-        let view = self.view();
-        read::live(&view, self.blocks.as_deref(), command, thresholds)
+        let timer = Timer::start(&self.clock);
+        let (view, blocks) = (self.view(), self.blocks.as_deref());
+        let read = read::live(&view, blocks, command, thresholds, &self.metrics)?;
+        let rows = read.partitions.iter().flat_map(|p| p.rows.iter().chain(&p.static_row));
+        let returned = rows.map(|row| row.size_bytes() as u64).sum();
+        self.answered(command, &read.cost, returned, timer);
+        Ok(read)
     }
 
     /// Reads with tombstones, for [`crate::row::merge::merge_replicas`].
@@ -479,8 +493,32 @@ impl TableStore {
         command: &ReadCommand,
         thresholds: ReadThresholds,
     ) -> Result<ReplicaRead, Error> {
-        let view = self.view();
-        read::for_merge(&view, self.blocks.as_deref(), command, thresholds)
+        let timer = Timer::start(&self.clock);
+        let (view, blocks) = (self.view(), self.blocks.as_deref());
+        let read = read::for_merge(&view, blocks, command, thresholds, &self.metrics)?;
+        let rows = read.partitions.iter().flat_map(|partition| {
+            let rows = partition.unfiltereds.iter().filter_map(|item| match item {
+                Unfiltered::Row(row) => Some(row),
+                Unfiltered::Marker(_) => None,
+            });
+            rows.chain(&partition.static_row)
+        });
+        let returned = rows.map(|row| row.size_bytes() as u64).sum();
+        self.answered(command, &read.cost, returned, timer);
+        Ok(read)
+    }
+
+    fn answered(&self, command: &ReadCommand, cost: &Cost, returned_bytes: u64, timer: Timer) {
+        let partitions = match command.partitions {
+            Partitions::Keys(_) => cost.partitions,
+            Partitions::Range(_) => 0,
+        };
+        self.metrics.answered(partitions, cost.bytes_read, returned_bytes, timer, &self.clock);
+    }
+
+    /// What the table has counted.
+    pub fn metrics(&self) -> &TableMetrics {
+        &self.metrics
     }
 }
 

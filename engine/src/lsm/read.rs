@@ -14,6 +14,7 @@
 use super::memtable::partition::State;
 use super::memtable::rows::SettledRows;
 use super::memtable::source::MemtableSource;
+use super::metrics::TableMetrics;
 use super::sstable::BlockCache;
 use super::sstable::SsTable;
 use super::sstable::reader::{Found, Scan, SsReader, SsSource};
@@ -109,6 +110,7 @@ pub(super) struct Read<'r> {
     pub(super) collector: Collector<'r>,
     pub(super) cost: Cost,
     pub(super) trace: Trace,
+    metrics: &'r TableMetrics,
 }
 
 /// Reads live data.
@@ -117,9 +119,10 @@ pub(super) fn live(
     cache: Option<&BlockCache>,
     command: &ReadCommand,
     thresholds: ReadThresholds,
+    metrics: &TableMetrics,
 ) -> Result<LocalRead, Error> {
     let Ran { kept, limited, cost, trace, notices } =
-        run(view, cache, command, Kept::Live(Vec::new()), thresholds)?;
+        run(view, cache, command, Kept::Live(Vec::new()), thresholds, metrics)?;
     let Kept::Live(partitions) = kept else { unreachable!("live rows were to be kept") };
     Ok(LocalRead { partitions, limited, cost, trace, notices })
 }
@@ -130,9 +133,10 @@ pub(super) fn for_merge(
     cache: Option<&BlockCache>,
     command: &ReadCommand,
     thresholds: ReadThresholds,
+    metrics: &TableMetrics,
 ) -> Result<ReplicaRead, Error> {
     let Ran { kept, limited, cost, trace, notices } =
-        run(view, cache, command, Kept::All(Vec::new()), thresholds)?;
+        run(view, cache, command, Kept::All(Vec::new()), thresholds, metrics)?;
     let Kept::All(partitions) = kept else { unreachable!("tombstones were to be kept") };
     Ok(ReplicaRead { partitions, limited, cost, trace, notices })
 }
@@ -152,6 +156,7 @@ fn run(
     command: &ReadCommand,
     kept: Kept,
     thresholds: ReadThresholds,
+    metrics: &TableMetrics,
 ) -> Result<Ran, Error> {
     let readers: Vec<SsReader<'_>> =
         view.sstables.iter().map(|t| SsReader::cached(t, cache)).collect();
@@ -162,6 +167,7 @@ fn run(
         collector: Collector::new(command, kept, thresholds),
         cost: Cost::default(),
         trace: Trace::new(),
+        metrics,
     };
     if !read.collector.is_full() {
         let ran = match &command.partitions {
@@ -204,14 +210,17 @@ impl<'r> Read<'r> {
                 Ok(false) => {
                     let Some(runs) = runs(self.command, key) else { continue };
                     match self.command.by_names() {
-                        true => self.names(key, runs),
+                        true => self.names(key, runs).map(|()| Some(self.take_opened())),
                         false => self.merge_all(key, runs),
                     }
                 }
-                settled => settled.map(|_| ()),
+                // No SSTable could hold it.
+                settled => settled.map(|_| Some(0)),
             };
             self.cost.partitions += 1;
-            self.trace_counts(before);
+            let (rows, tombstones) = self.trace_counts(before);
+            let sstables = read.as_ref().ok().copied().flatten();
+            self.metrics.read_partition(sstables, rows, tombstones);
             read?;
         }
         Ok(())
@@ -241,11 +250,13 @@ impl<'r> Read<'r> {
         read.map(|_| true)
     }
 
-    fn trace_counts(&mut self, before: Counts) {
+    /// Live rows and tombstones since then.
+    fn trace_counts(&mut self, before: Counts) -> (u64, u64) {
         let after = self.collector.counts;
         let (rows, tombstones) = (after.rows - before.rows, after.tombstones - before.tombstones);
         let warned = self.collector.is_warned();
         self.trace.push(TraceLine::Read { rows, tombstones, warned });
+        (rows, tombstones)
     }
 
     /// The SSTables that may hold the key, newest data first, by index.
@@ -258,9 +269,8 @@ impl<'r> Read<'r> {
         candidates
     }
 
-    /// Everything of one partition at once.
-    fn merge_all(&mut self, key: &DecoratedKey, runs: Vec<Run>) -> Result<(), Error> {
-        self.take_opened();
+    /// Everything of one partition at once; gives the number of SSTables that it was found in, if any could hold it.
+    fn merge_all(&mut self, key: &DecoratedKey, runs: Vec<Run>) -> Result<Option<usize>, Error> {
         let states: Vec<State> =
             self.view.memtables.iter().filter_map(|memtable| memtable.get(key)).collect();
         let mut parts = Parts::of_memtables(&states, self.command.reversed);
@@ -299,12 +309,21 @@ impl<'r> Read<'r> {
             // Cassandra answers without a merge where there is nothing that could hold the partition.
             self.trace.push(TraceLine::Merged { sstables: opened });
         }
-        collected
+        collected.map(|()| has_input.then_some(opened))
     }
 
     /// Number of SSTables that the last partition was found in.
     fn take_opened(&self) -> usize {
-        self.readers.iter().filter(|reader| reader.take_selected()).count()
+        let (mut found, mut missed) = (0, 0);
+        for reader in self.readers {
+            match reader.take_outcome() {
+                Some(true) => found += 1,
+                Some(false) => missed += 1,
+                None => {}
+            }
+        }
+        self.metrics.filtered(found, missed);
+        usize::try_from(found).unwrap_or(usize::MAX)
     }
 
     fn collect(
@@ -323,7 +342,8 @@ impl<'r> Read<'r> {
     fn range(&mut self, range: &KeyRange) -> Result<(), Error> {
         let before = self.collector.counts;
         let read = self.walk(range);
-        self.trace_counts(before);
+        let (rows, tombstones) = self.trace_counts(before);
+        self.metrics.read_range(rows, tombstones);
         read
     }
 

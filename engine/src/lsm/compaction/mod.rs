@@ -32,7 +32,7 @@ pub use candidate::{Candidate, Layout, Moment};
 pub use expired::Blocker;
 pub use looks::CompactionState;
 pub use options::{CompactionOptions, OverlappingTombstones};
-pub use report::{CompactionRecord, CompactionTotals, Progress};
+pub use report::{CompactionRecord, CompactionTotals, Progress, Purged};
 
 use crate::row::DecoratedKey;
 use options::Strategy;

@@ -112,6 +112,18 @@ pub struct Purged {
 }
 
 impl Purged {
+    /// Takes in what another compaction threw away.
+    pub fn add(&mut self, other: &Purged) {
+        if self.count == 0 || other.count == 0 {
+            *self = if self.count == 0 { *other } else { *self };
+            return;
+        }
+        self.count += other.count;
+        self.age_min_seconds = self.age_min_seconds.min(other.age_min_seconds);
+        self.age_max_seconds = self.age_max_seconds.max(other.age_max_seconds);
+        self.age_sum_seconds = self.age_sum_seconds.saturating_add(other.age_sum_seconds);
+    }
+
     pub(super) fn see(&mut self, age_seconds: i64) {
         let first = self.count == 0;
         self.age_min_seconds =

@@ -18,10 +18,9 @@ use crate::row::DecoratedKey;
 use crate::row::clustering::values;
 use crate::row::deletion::NO_DELETION_TIME;
 use crate::schema::{Column, ColumnKind, Table};
-use crate::types::display::{class_name, key_text};
+use crate::types::display::{class_name, duration_words, key_text};
 use crate::types::float::double_text;
 use crate::types::temporal::civil_from_days;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use uuid::Uuid;
 
@@ -194,7 +193,7 @@ impl Page<'_> {
             None => self.field("Compressor", "-")?,
         }
         for (name, ttl) in [("TTL min", s.min_ttl_seconds), ("TTL max", s.max_ttl_seconds)] {
-            self.noted(name, Some(ttl.to_string()), words(ttl))?;
+            self.noted(name, Some(ttl.to_string()), duration_words(u64::from(ttl)))?;
         }
         let ends =
             [("First token", self.sstable.first_key()), ("Last token", self.sstable.last_key())];
@@ -298,7 +297,7 @@ impl Page<'_> {
     fn schema(&mut self, scan: &Scan) -> io::Result<()> {
         let e = self.sstable.statistics().encoding;
         let ttl = e.ttl_seconds;
-        self.noted("EncodingStats minTTL", Some(ttl.to_string()), words(ttl))?;
+        self.noted("EncodingStats minTTL", Some(ttl.to_string()), duration_words(u64::from(ttl)))?;
         let seconds = e.local_deletion_seconds;
         let date = date_text(seconds.saturating_mul(1000)).filter(|_| seconds != 0);
         let name = "EncodingStats minLocalDeletionTime";
@@ -379,25 +378,6 @@ fn date_text(millis: i64) -> Option<String> {
     let (year, month, day) = civil_from_days(day);
     let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
     Some(format!("{month:02}/{day:02}/{year:04} {hour:02}:{minute:02}:{second:02}"))
-}
-
-/// `11 days 13 hours 46 minutes 40 seconds`, without zeros at either end; nothing for nothing.
-fn words(seconds: u32) -> Option<String> {
-    let units = [
-        (seconds / 86_400, "day"),
-        (seconds / 3600 % 24, "hour"),
-        (seconds / 60 % 60, "minute"),
-        (seconds % 60, "second"),
-    ];
-    let first = units.iter().position(|(number, _)| *number > 0)?;
-    let last = units.iter().rposition(|(number, _)| *number > 0)?;
-    let mut text = String::new();
-    for (number, unit) in &units[first..=last] {
-        let plural = if *number == 1 { "" } else { "s" };
-        let blank = if text.is_empty() { "" } else { " " };
-        let _ = write!(text, "{blank}{number} {unit}{plural}");
-    }
-    Some(text)
 }
 
 /// `35 B`, `1.5 kB`; nothing for nothing.

@@ -73,6 +73,16 @@ impl EstimatedHistogram {
         self.buckets[index] += times;
     }
 
+    /// The number of the bucket that holds a value, were there as many as any histogram has.
+    pub(in crate::lsm) fn bucket_of(value: u64) -> usize {
+        OFFSETS.partition_point(|offset| *offset < value)
+    }
+
+    /// Counts so many values of a bucket. Requires: there is such a bucket.
+    pub(in crate::lsm) fn add_to_bucket(&mut self, index: usize, times: u64) {
+        self.buckets[index] += times;
+    }
+
     /// Counts all that the other has counted. Requires: both have as many buckets.
     pub fn merge(&mut self, other: &EstimatedHistogram) {
         assert_eq!(self.buckets.len(), other.buckets.len(), "histograms of one kind are merged");

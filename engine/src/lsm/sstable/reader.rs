@@ -31,7 +31,9 @@ pub(crate) struct SsReader<'t> {
     pub(crate) blocks_cached: Cell<u64>,
     /// Bytes of those that were read.
     pub(crate) bytes_read: Cell<u64>,
-    /// The partition that is being read was found here.
+    /// The partition that is being read was looked for here.
+    asked: Cell<bool>,
+    /// It was found here.
     selected: Cell<bool>,
     /// Any partition that was asked for was found here.
     pub(crate) ever_selected: Cell<bool>,
@@ -63,6 +65,7 @@ impl<'t> SsReader<'t> {
             blocks: Cell::new(0),
             blocks_cached: Cell::new(0),
             bytes_read: Cell::new(0),
+            asked: Cell::new(false),
             selected: Cell::new(false),
             ever_selected: Cell::new(false),
         }
@@ -73,9 +76,10 @@ impl<'t> SsReader<'t> {
         self.ever_selected.set(true);
     }
 
-    /// Whether a partition was found here since this was asked last.
-    pub(crate) fn take_selected(&self) -> bool {
-        self.selected.replace(false)
+    /// Whether a partition was found here since this was asked last; `None` if none was looked for.
+    pub(crate) fn take_outcome(&self) -> Option<bool> {
+        let found = self.selected.replace(false);
+        (self.asked.replace(false) || found).then_some(found)
     }
 
     pub(super) fn block(&self, number: usize) -> Result<Arc<Block>, Error> {
@@ -107,6 +111,7 @@ impl<'t> SsReader<'t> {
         near: &[u8],
         with_static: bool,
     ) -> Result<Option<Found>, Error> {
+        self.asked.set(true);
         let near = self.table.index.find(key, near).filter(|n| self.table.index.continues(*n, key));
         if let Some(number) = near {
             let block = self.block(number)?;
@@ -335,6 +340,7 @@ impl<'t> SsSource<'t> {
         self.head = SsHead::End;
         self.group.clear();
         self.row = None;
+        self.reader.asked.set(true);
         let Some(number) = self.reader.table.index.find(&self.key, place) else {
             return Ok(DeletionTime::LIVE);
         };

@@ -22,6 +22,7 @@ pub use cqlsh::cqlsh;
 pub use json::{json, json_string, key_text};
 pub use literal::literal;
 
+use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// An address as Python and C write it: the longest run of zeros (the first of equals) as `::`, and IPv4 in
@@ -76,4 +77,23 @@ pub fn java_inet_text(bytes: &[u8]) -> String {
 /// A uuid with its hyphens.
 pub fn uuid_text(bytes: &[u8]) -> String {
     uuid::Uuid::from_slice(bytes).map(|it| it.to_string()).unwrap_or_default()
+}
+
+/// `11 days 13 hours 46 minutes 40 seconds`, without zeros at either end; nothing for nothing.
+pub fn duration_words(seconds: u64) -> Option<String> {
+    let units = [
+        (seconds / 86_400, "day"),
+        (seconds / 3600 % 24, "hour"),
+        (seconds / 60 % 60, "minute"),
+        (seconds % 60, "second"),
+    ];
+    let first = units.iter().position(|(number, _)| *number > 0)?;
+    let last = units.iter().rposition(|(number, _)| *number > 0)?;
+    let mut text = String::new();
+    for (number, unit) in &units[first..=last] {
+        let plural = if *number == 1 { "" } else { "s" };
+        let blank = if text.is_empty() { "" } else { " " };
+        let _ = write!(text, "{blank}{number} {unit}{plural}");
+    }
+    Some(text)
 }
