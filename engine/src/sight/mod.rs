@@ -9,6 +9,8 @@
 //! ```
 
 pub mod nodetool;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod stored;
 
 use crate::cluster::NodeHandle;
 use crate::error::Error;
