@@ -442,6 +442,18 @@ impl Cluster {
         read::read(&self.coordinator(node)?, command, consistency, report).await
     }
 
+    /// As [`Cluster::read_reported`], without a future, where the coordinator's own replica is enough for the read of one
+    /// partition; `None` where it is not, and nothing was done.
+    pub fn read_own(
+        &self,
+        node: NodeId,
+        command: &ReadCommand,
+        consistency: Consistency,
+        report: &mut ReadReport,
+    ) -> Option<Result<ReadResult, Error>> {
+        read::read_own(&self.coordinator(node).ok()?, command, consistency, report)
+    }
+
     /// Removes all rows of a table on every node.
     ///
     /// # Errors

@@ -55,7 +55,7 @@ fn slice_from(n: u64) -> RowSelection {
 fn limited(limit: u64) -> ReadCommand {
     let mut command = read_all(vec![key(0)]);
     command.table = plain_table();
-    command.columns = vec![V];
+    command.columns = [V].into();
     command.limits.rows = limit;
     command
 }

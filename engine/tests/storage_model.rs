@@ -122,7 +122,8 @@ fn random_command(dice: &mut Dice) -> ReadCommand {
     command.static_only_counts =
         matches!(&command.rows, RowSelection::Slices(s) if s[..] == [Slice::all()]);
     if dice.chance(30) {
-        command.columns.retain(|column| *column != M && *column != SM);
+        let simple = command.columns.iter().filter(|column| **column != M && **column != SM);
+        command.columns = simple.copied().collect();
     }
     if dice.chance(25) {
         command.limits.per_partition = 1 + u64::from(dice.below(3));

@@ -41,6 +41,29 @@ pub async fn read(
     found.map(|Found { partitions, limited }| ReadResult { partitions, limited, cost })
 }
 
+/// The direct path as a plain function: a read of one partition for which the coordinator's own replica is enough. `None`
+/// where it takes others, or more partitions, or where the read fails before it asks anybody: [`read`] sees to those.
+pub fn read_own(
+    coordinator: &Coordinator<'_>,
+    command: &ReadCommand,
+    level: Consistency,
+    report: &mut ReadReport,
+) -> Option<Result<ReadResult, Error>> {
+    let Partitions::Keys(keys) = &command.partitions else { return None };
+    let ([key], [_]) = (&keys[..], keys_to_read(keys, &command.limits)) else { return None };
+    let placed = coordinator.placed(&command.table.keyspace).ok()?;
+    let alive = coordinator.alive_replicas(placed, coordinator.topology.owner_index(key.token));
+    coordinator.check_available(placed, level, &alive).ok()?;
+    let contacts = contacts(coordinator, placed, level, alive);
+    if contacts[..] != [coordinator.own.id()] {
+        return None;
+    }
+    let mut tally = Tally::default();
+    let read = Contacted { coordinator, level, contacts: &contacts }.own_rows(command, &mut tally);
+    let cost = tally.into_report(report);
+    Some(read.map(|Found { partitions, limited }| ReadResult { partitions, limited, cost }))
+}
+
 async fn find(
     coordinator: &Coordinator<'_>,
     command: ReadCommand,

@@ -372,4 +372,40 @@ mod tests {
             assert!(whole.is_none() || whole.unwrap().cells().count() < 4);
         }
     }
+
+    #[test]
+    fn only_what_never_ends_lives_for_good() {
+        let key = ClusteringKey { position: vec![2, 7, 0x80], raw: vec![1] };
+        let lives = |fill: &dyn Fn(&mut RowBuilder<'_>)| {
+            let mut builder = RowBuilder::new(&key);
+            fill(&mut builder);
+            data::lives_for_good(builder.build().as_bytes())
+        };
+        let deletion = DeletionTime { timestamp_micros: 1, local_seconds: 1 };
+        let (a, b) = (ColumnId(3), ColumnId(300));
+        assert!(lives(&|row| row.marker(Liveness::live(10))));
+        assert!(lives(&|row| {
+            row.cell(a, CellWrite::live(10, b"one"));
+            row.complex_cell(b, b"x", b"x", CellWrite::live(11, b""));
+            row.complex_cell(b, b"y", b"other", CellWrite::live(12, &[7; 300]));
+        }));
+        assert!(!lives(&|_| {}));
+        assert!(!lives(&|row| {
+            row.marker(Liveness { timestamp_micros: 10, ttl_seconds: 5, expires_seconds: 105 });
+        }));
+        assert!(!lives(&|row| {
+            row.marker(Liveness::live(10));
+            row.cell(a, CellWrite::live(10, b"one"));
+            row.cell(b, CellWrite::tombstone(10, 77));
+        }));
+        assert!(!lives(&|row| row.cell(a, CellWrite::expiring(10, 5, 105, b"e"))));
+        assert!(!lives(&|row| {
+            row.marker(Liveness::live(10));
+            row.delete(deletion);
+        }));
+        assert!(!lives(&|row| {
+            row.marker(Liveness::live(10));
+            row.complex_deletion(b, deletion);
+        }));
+    }
 }

@@ -303,7 +303,8 @@ impl<'c> Collector<'c> {
     /// Takes in a row; says whether anything of it lives.
     fn row(&mut self, key: &DecoratedKey, open: &mut Open, row: &Row) -> Result<bool, Error> {
         let built;
-        let row = match self.visible(row) {
+        let visible = if self.dropped.needed { self.visible(row) } else { Settled::Same(0) };
+        let row = match visible {
             Settled::Same(_) => row,
             Settled::Nothing => return Ok(false),
             Settled::Built(other) => {

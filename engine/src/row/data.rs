@@ -125,8 +125,9 @@ impl Row {
         self.bytes[self.start as usize]
     }
 
+    /// The row taken apart once, for a reader that wants several things of it.
     #[inline]
-    pub(crate) fn parts(&self) -> Parts<'_> {
+    pub fn parts(&self) -> Parts<'_> {
         Parts::parse(self.as_bytes()).expect(SOUND)
     }
 
@@ -184,7 +185,7 @@ impl Row {
 
     /// The cell of a simple column.
     pub fn cell(&self, column: ColumnId) -> Option<CellRef<'_>> {
-        self.cells().take_while(|cell| cell.column <= column).find(|cell| cell.column == column)
+        self.parts().cell(column)
     }
 
     /// The cells of a multi-cell column, by path.
@@ -229,7 +230,7 @@ impl fmt::Debug for Row {
 
 /// A row taken apart as far as its cells.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parts<'a> {
+pub struct Parts<'a> {
     pub(crate) position: &'a [u8],
     pub(crate) raw: &'a [u8],
     pub(crate) marker: Option<Liveness>,
@@ -259,6 +260,24 @@ impl<'a> Parts<'a> {
         Some(Parts { position, raw, marker, deletion, complex, base_micros, cells: reader.rest })
     }
 
+    /// As [`Row::position`].
+    #[inline]
+    pub fn position(&self) -> &'a [u8] {
+        self.position
+    }
+
+    /// As [`Row::raw_clustering`].
+    #[inline]
+    pub fn raw_clustering(&self) -> &'a [u8] {
+        self.raw
+    }
+
+    /// As [`Row::cell`].
+    #[inline]
+    pub fn cell(&self, column: ColumnId) -> Option<CellRef<'a>> {
+        Cells::start(*self).find(|cell| cell.column >= column).filter(|cell| cell.column == column)
+    }
+
     pub(crate) fn complex_deletions(
         &self,
     ) -> impl Iterator<Item = (ColumnId, DeletionTime)> + use<'a> {
@@ -272,6 +291,47 @@ impl<'a> Parts<'a> {
     pub(crate) fn has_complex_deletions(&self) -> bool {
         !self.complex.is_empty()
     }
+}
+
+/// Whether everything in the row lives, at whatever second: a marker or cells, none of which expires, and no deletion.
+/// Cheaper than taking it apart, since only lengths are looked at; `false` as well if the bytes are damaged.
+#[inline]
+pub(crate) fn lives_for_good(bytes: &[u8]) -> bool {
+    fn walk(bytes: &[u8]) -> Option<bool> {
+        let mut reader = Reader::new(bytes);
+        let flags = reader.u8()?;
+        let ends = MARKER_EXPIRES | DELETION | COMPLEX;
+        if flags & ends != 0 || flags & (MARKER | CELLS) == 0 {
+            return Some(false);
+        }
+        if flags & STATIC == 0 {
+            reader.bytes()?;
+        }
+        if flags & RAW != 0 {
+            reader.bytes()?;
+        }
+        // The marker's timestamp, or the one that cells refer to.
+        reader.fixed_i64()?;
+        while !reader.is_empty() {
+            reader.u64()?;
+            let cell = reader.u8()?;
+            if cell & (CELL_TOMBSTONE | CELL_EXPIRING | CELL_MARKER_TIMES) != 0 {
+                return Some(false);
+            }
+            if cell & CELL_BASE == 0 {
+                reader.fixed_i64()?;
+            }
+            if cell & CELL_PATH != 0 {
+                reader.bytes()?;
+            }
+            if cell & CELL_PATH_VALUE != 0 {
+                reader.bytes()?;
+            }
+            reader.bytes()?;
+        }
+        Some(true)
+    }
+    walk(bytes) == Some(true)
 }
 
 /// The deletion of a row that is nothing but deleted; `None` for any other.

@@ -24,7 +24,7 @@ pub struct ReadCommand {
     pub reversed: bool,
     /// Static and regular columns that the statement needs (to return or to filter); sorted by id.
     /// Affects pruning (names reads) and what is returned, not what is counted.
-    pub columns: Vec<ColumnId>,
+    pub columns: Arc<[ColumnId]>,
     /// Conditions on what was read.
     pub filter: RowFilter,
     /// How much.

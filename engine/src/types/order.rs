@@ -238,6 +238,17 @@ impl Reader<'_, '_> {
         std::array::from_fn(|_| self.byte())
     }
 
+    /// Appends so many bytes to `out`.
+    fn append(&mut self, count: usize, out: &mut Vec<u8>) {
+        let (bytes, rest) = self.rest.split_at(count);
+        *self.rest = rest;
+        let at = out.len();
+        out.extend_from_slice(bytes);
+        if self.mask != 0 {
+            out[at..].iter_mut().for_each(|byte| *byte ^= self.mask);
+        }
+    }
+
     fn advance(&mut self, count: usize) {
         *self.rest = &self.rest[count..];
     }
@@ -281,10 +292,11 @@ fn decode_value(ty: &CqlType, from: &mut Reader<'_, '_>, out: &mut Vec<u8>) {
         | CqlType::Smallint
         | CqlType::Timestamp
         | CqlType::Tinyint => {
-            out.push(from.byte() ^ 0x80);
-            out.extend((1..width(ty)).map(|_| from.byte()));
+            let at = out.len();
+            from.append(width(ty), out);
+            out[at] ^= 0x80;
         }
-        CqlType::Date | CqlType::Time => out.extend((0..width(ty)).map(|_| from.byte())),
+        CqlType::Date | CqlType::Time => from.append(width(ty), out),
         CqlType::Double => {
             let key = u64::from_be_bytes(from.array());
             let bits = if key >> 63 == 1 { key ^ 1 << 63 } else { !key };

@@ -106,7 +106,7 @@ pub fn read_all(keys: Vec<DecoratedKey>) -> ReadCommand {
         partitions: Partitions::Keys(keys.into()),
         rows: RowSelection::Slices(vec![Slice::all()].into()),
         reversed: false,
-        columns: vec![S, V, W, M, SM],
+        columns: [S, V, W, M, SM].into(),
         filter: RowFilter::default(),
         limits: Limits::NONE,
         static_only_counts: true,

@@ -55,7 +55,7 @@ pub struct SelectPlan {
     /// PER PARTITION LIMIT.
     pub per_partition_limit: Option<Term>,
     /// Static and regular columns to read: those returned and those filtered by; sorted by id.
-    pub columns: Vec<ColumnId>,
+    pub columns: Arc<[ColumnId]>,
     /// The select list in messages of the read.
     pub shown: ShownSelect,
 }
@@ -120,7 +120,7 @@ pub fn analyse(cx: &Context<'_>, select: &ast::Select) -> Result<SelectPlan, Err
         grouping,
         limit,
         per_partition_limit,
-        columns,
+        columns: Arc::from(columns),
         table,
     })
 }

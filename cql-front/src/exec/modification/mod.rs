@@ -246,7 +246,7 @@ async fn read_lists(
         shown: Shown { select: shown_columns(plan, &columns), limits: ShownLimits::AsRead },
         every_key: false,
         only_columns: true,
-        columns,
+        columns: Arc::from(columns),
         filter: Default::default(),
         limits: Limits::NONE,
         static_only_counts: true,

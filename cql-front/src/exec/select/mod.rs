@@ -34,7 +34,7 @@ use cassling_engine::row::clustering::Values;
 use cassling_engine::row::query::{Limits, ReadReport, ShownLimits};
 use cassling_engine::types::order;
 use paging::PagingState;
-use query::Query;
+use query::{Ends, Query};
 use row::{Evaluation, RowView};
 use std::cmp::Ordering;
 
@@ -111,7 +111,12 @@ async fn answer(
         sizes = size_limit.as_ref().map(|_| sizes_of(&joined(plan, &all)));
         (cut(plan, sort, all, bounds.limit), None)
     } else {
-        page(plan, query, reads, &evaluation, bounds, state).await?
+        query.limit_to(page_limits(&bounds, state.as_ref()));
+        let (partitions, ends) = match query.read_own(reads) {
+            Some(read) => (read?, query.ends),
+            None => Box::pin(query.read_once(reads)).await?,
+        };
+        page(plan, &partitions, &ends, &evaluation, &bounds, state.as_ref())?
     };
     if let Some(limit) = size_limit {
         let (bytes, last_row) = sizes.unwrap_or_else(|| sizes_of(&rows));
@@ -216,23 +221,29 @@ fn read_consistency(
     }
 }
 
-/// Reads a page, or all where none is asked for, and turns rows into values as they come.
-async fn page(
+/// The limits of a read for a page, or for all where none is asked for.
+fn page_limits(bounds: &Bounds, state: Option<&PagingState>) -> Limits {
+    let remaining = state.map_or(bounds.limit, |state| state.remaining);
+    Limits {
+        rows: bounds.page_rows(remaining),
+        per_partition: bounds.per_partition,
+        resume: state.map(|state| state.resume(state.remaining_in_partition)),
+    }
+}
+
+/// Turns what was read into the rows of a page, or of the whole answer; gives also where the next page begins.
+fn page(
     plan: &SelectPlan,
-    query: Query<'_>,
-    reads: &mut ReadReport,
+    partitions: &[PartitionRows],
+    ends: &Ends,
     evaluation: &Evaluation<'_>,
-    bounds: Bounds,
-    state: Option<PagingState>,
+    bounds: &Bounds,
+    state: Option<&PagingState>,
 ) -> Result<(Rows, Option<PagingState>), Error> {
-    let remaining = state.as_ref().map_or(bounds.limit, |state| state.remaining);
-    let wanted = bounds.page_rows(remaining);
-    let resume = state.as_ref().map(|state| state.resume(state.remaining_in_partition));
-    let limits = Limits { rows: wanted, per_partition: bounds.per_partition, resume };
-    let (partitions, ends) = query.read_once(reads, limits).await?;
+    let remaining = state.map_or(bounds.limit, |state| state.remaining);
     let mut rows = Rows::new(plan.selection.columns.clone());
     let expected: usize = partitions.iter().map(|p| p.rows.len()).sum();
-    each_row(evaluation, &partitions, |view| {
+    each_row(evaluation, partitions, |view| {
         rows.push(|out| evaluation.write(&plan.selection.selectors, view, &[], out))?;
         rows.reserve(expected);
         Ok(())
@@ -241,7 +252,7 @@ async fn page(
     let full = bounds.page_size.is_some_and(|size| counted >= u64::from(size));
     let Some(last) = partitions.last().filter(|_| full) else { return Ok((rows, None)) };
     // What the page before took of the same partition counts as well.
-    let allowed = match &state {
+    let allowed = match state {
         Some(state) if state.key == last.key && state.position.is_some() => {
             state.remaining_in_partition
         }
@@ -284,14 +295,15 @@ fn sizes_of(rows: &Rows) -> (u64, u64) {
 /// Reads all, with what each row is sorted by: IN on the partition key with ORDER BY.
 async fn sorted_all(
     plan: &SelectPlan,
-    query: Query<'_>,
+    mut query: Query<'_>,
     reads: &mut ReadReport,
     evaluation: &Evaluation<'_>,
     sort: &Sort,
     bounds: Bounds,
 ) -> Result<Vec<(SortKey, RowBytes)>, Error> {
     let limits = Limits { rows: u64::MAX, per_partition: bounds.per_partition, resume: None };
-    let (partitions, _) = query.read_once(reads, limits).await?;
+    query.limit_to(limits);
+    let (partitions, _) = query.read_once(reads).await?;
     let mut rows: Vec<(SortKey, RowBytes)> = Vec::new();
     each_row(evaluation, &partitions, |view| {
         let mut row = RowBytes::default();

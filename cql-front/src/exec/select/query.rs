@@ -152,19 +152,33 @@ impl<'q> Query<'q> {
         self.command.every_key = true;
     }
 
-    /// As [`Query::read`] for the only read there is: what was bound goes to the engine uncopied. Gives also what says
-    /// whether more follows.
+    /// Sets the limits of the only read there is.
+    pub(super) fn limit_to(&mut self, limits: Limits) {
+        self.command.limits = limits;
+    }
+
+    /// The only read there is, without a future, if the coordinator's own replica is enough for it.
+    pub(super) fn read_own(
+        &self,
+        reads: &mut ReadReport,
+    ) -> Option<Result<Vec<PartitionRows>, Error>> {
+        if self.finds_nothing(&self.command.limits) {
+            return Some(Ok(Vec::new()));
+        }
+        let read = self.cluster.read_own(self.node, &self.command, self.consistency, reads)?;
+        Some(read.map(|read| read.partitions).map_err(Error::from))
+    }
+
+    /// The only read there is: what was bound goes to the engine uncopied. Gives also what says whether more follows.
     pub(super) async fn read_once(
         self,
         reads: &mut ReadReport,
-        limits: Limits,
     ) -> Result<(Vec<PartitionRows>, Ends), Error> {
-        let nothing = self.finds_nothing(&limits);
+        let nothing = self.finds_nothing(&self.command.limits);
         let Query { cluster, node, consistency, command, ends, .. } = self;
         if nothing {
             return Ok((Vec::new(), ends));
         }
-        let command = ReadCommand { limits, ..command };
         let read = cluster.read_reported(node, command, consistency, reads).await?;
         Ok((read.partitions, ends))
     }

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::error::selection::SelectionError;
 use crate::outcome::RowBytes;
 use cassling_engine::row::clustering::Values;
+use cassling_engine::row::data::Parts;
 use cassling_engine::row::key::DecoratedKey;
 use cassling_engine::row::{CellRef, Row};
 use cassling_engine::schema::{ColumnId, Table};
@@ -30,6 +31,8 @@ pub(super) struct RowView<'r> {
     pub(super) static_row: Option<&'r Row>,
     /// `None`: the row of a partition with only statics.
     pub(super) row: Option<&'r Row>,
+    /// The same taken apart.
+    parts: Option<Parts<'r>>,
     /// Columns of the partition key.
     key_columns: usize,
     clustering: &'r Values,
@@ -90,14 +93,15 @@ impl<'e> Evaluation<'e> {
         row: Option<&'r Row>,
         clustering: &'r mut Values,
     ) -> RowView<'r> {
-        match row {
+        let parts = row.map(Row::parts);
+        match &parts {
             Some(row) if self.wants_clustering => {
                 clustering.read(self.table, row.position(), row.raw_clustering());
             }
             _ => clustering.clear(),
         }
         let key_columns = self.table.partition_key().len();
-        RowView { key, static_row, row, key_columns, clustering }
+        RowView { key, static_row, row, parts, key_columns, clustering }
     }
 
     /// Evaluates all selectors and writes what they give; `aggregates` holds the results of the aggregates.
@@ -109,6 +113,12 @@ impl<'e> Evaluation<'e> {
         out: &mut RowBytes,
     ) -> Result<(), Error> {
         for selector in selectors {
+            if let Selector::Column(source) = selector
+                && let Some(stored) = view.stored(*source)
+            {
+                out.value(stored);
+                continue;
+            }
             out.value(self.value(selector, view, aggregates)?.as_deref());
         }
         Ok(())
@@ -286,21 +296,30 @@ impl<'r> RowView<'r> {
     }
 
     fn cell(&self, column: ColumnId, is_static: bool) -> Option<CellRef<'r>> {
-        self.row_of(is_static).and_then(|row| row.cell(column))
+        if is_static {
+            return self.static_row.and_then(|row| row.cell(column));
+        }
+        self.parts.as_ref().and_then(|parts| parts.cell(column))
+    }
+
+    /// The value of a column whose bytes lie somewhere as they are; `None` if they have to be put together.
+    fn stored(&self, source: Source) -> Option<Option<&[u8]>> {
+        match source {
+            Source::PartitionKey(place) => Some(self.key.component(place, self.key_columns)),
+            Source::Clustering(place) => Some(self.clustering(place)),
+            Source::Cell { column, is_static } => {
+                Some(self.cell(column, is_static).map(|cell| cell.value))
+            }
+            Source::Cells { .. } => None,
+        }
     }
 
     fn column(&self, source: Source) -> Value<'_> {
         match source {
-            Source::PartitionKey(place) => {
-                self.key.component(place, self.key_columns).map(Cow::Borrowed)
-            }
-            Source::Clustering(place) => self.clustering(place).map(Cow::Borrowed),
-            Source::Cell { column, is_static } => {
-                self.cell(column, is_static).map(|cell| Cow::Borrowed(cell.value))
-            }
             Source::Cells { column, is_static, shape } => {
                 assemble(self.row_of(is_static)?, column, shape).map(Cow::Owned)
             }
+            _ => self.stored(source)?.map(Cow::Borrowed),
         }
     }
 }
