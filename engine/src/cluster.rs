@@ -220,8 +220,10 @@ impl Cluster {
             found.push((*id, disk, of_node));
         }
         // From here on something is written.
-        if let Some((directory, None)) = &opened {
-            directory.create()?;
+        match &opened {
+            Some((directory, None)) => directory.create()?,
+            Some((directory, Some(_))) => directory.settle()?,
+            None => {}
         }
         let given = Arc::new(resume(&clock, stored, &found));
         let generation = stored.map_or(1, |stored| stored.generation.saturating_add(1));

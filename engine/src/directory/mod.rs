@@ -119,6 +119,15 @@ impl DataDirectory {
         replace_file(&*self.root, OURS, &bytes)
     }
 
+    /// Makes what was found survive a loss of power. A process that was killed may have left a manifest in place whose name is
+    /// not synced; nodes remove the files of tables that it does not know, and it must not be the older one afterwards.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn settle(&self) -> Result<(), Error> {
+        self.root.sync_names()
+    }
+
     /// Remembers what the cluster is now.
     ///
     /// # Errors

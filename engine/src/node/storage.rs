@@ -204,6 +204,10 @@ impl Found {
             true => Manifest::create(Arc::clone(&disk), clock.clone(), Arc::clone(given))?,
             false => Manifest::resume(Arc::clone(&disk), clock.clone(), Arc::clone(given), &files),
         };
+        if !leftovers.is_empty() {
+            // The manifest that does not name them must be the one that counts after a loss of power.
+            disk.sync_names()?;
+        }
         for name in &leftovers {
             disk.delete(name)?;
         }

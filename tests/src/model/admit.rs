@@ -3,11 +3,13 @@
 //! The model forgets nothing; a table whose files are merged does, and rightly so. Then a write that comes late is
 //! seen where the model hides it:
 //!
-//!     second     0               1 + gc_grace                     then
-//!     client     DELETE @5       (a compaction purges it)         INSERT @4
-//!     model      gone below @5   still knows                      hidden
-//!     table      tombstone @5    nothing is left, and no file     shown: as Cassandra does
-//!                                holds anything below @5
+//! ```text
+//! second     0               1 + gc_grace                     then
+//! client     DELETE @5       (a compaction purges it)         INSERT @4
+//! model      gone below @5   still knows                      hidden
+//! table      tombstone @5    nothing is left, and no file     shown: as Cassandra does
+//!                            holds anything below @5
+//! ```
 //!
 //! So a write @t is admitted only if nothing that hides it can have been forgotten. Hiders are the deletions that cover
 //! it (partition, range, row, column) and the cells of its own path, or the markers of its own row, each @t or later. Of
