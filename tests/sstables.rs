@@ -178,3 +178,28 @@ fn a_table_with_a_flipped_bit_fails_by_name_and_others_go_on() {
         }
     }
 }
+
+#[test]
+fn a_damaged_table_can_be_read_after_a_scrub() {
+    let cluster = Cluster::builder().build().unwrap();
+    cluster.set("file_cache_size", "0MiB").unwrap();
+    let session = cluster.connect();
+    let tables = compressed(&cluster, &session);
+    let node = cluster.node(1).unwrap();
+    for (name, table) in &tables {
+        flip(&**node.inner().disk(), table.name(), table.statistics().data_bytes / 2);
+        let query = format!("SELECT count(*) FROM k.{name}");
+        session.execute(query.as_str(), ()).unwrap_err();
+        let verified = node.verify(Some("k"), Some(name)).unwrap();
+        let report = node.scrub(Some("k"), Some(name)).unwrap();
+        let file = &report.files[0];
+        assert_eq!((report.files.len(), file.blocks_lost()), (1, 1), "{name}");
+        assert_eq!(verified.files[0].damage, file.damage);
+        assert!(file.rows_lost > 0 && file.bytes_lost() > 0, "{name}: {file}");
+        let result = session.execute(query.as_str(), ()).unwrap();
+        let left = i64::try_from(3_000 - file.rows_lost).unwrap();
+        assert_eq!(result.single_row::<(i64,)>().unwrap(), (left,), "{name}");
+    }
+    assert!(node.verify(None, None).unwrap().is_clean());
+    assert!(cluster.scrub(Some("k"), Some("nothing")).is_err());
+}

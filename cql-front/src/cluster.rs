@@ -10,6 +10,7 @@ use cassling_engine::cluster::{self as engine, ClusterConfig, Datacenter, NodeHa
 use cassling_engine::directory::Kept;
 use cassling_engine::error::Error as EngineError;
 use cassling_engine::lsm::compaction::OverlappingTombstones;
+use cassling_engine::lsm::scrub::ScrubReport;
 use cassling_engine::node::background::BackgroundMode;
 use cassling_engine::ring::NodeId;
 use cassling_engine::row::DecoratedKey;
@@ -325,6 +326,32 @@ impl Cluster {
     ) -> Result<(), Error> {
         self.check(keyspace, table)?;
         self.nodes().try_for_each(|node| Ok(node.garbage_collect(keyspace, table, granularity)?))
+    }
+
+    /// Writes every SSTable anew from what of it can be read, on every node (`nodetool scrub`).
+    ///
+    /// # Errors
+    /// If the keyspace or table is not there, or a disk fails.
+    pub fn scrub(
+        &self,
+        keyspace: Option<&str>,
+        table: Option<&str>,
+    ) -> Result<Vec<(NodeId, ScrubReport)>, Error> {
+        self.check(keyspace, table)?;
+        self.nodes().map(|node| Ok((node.id(), node.scrub(keyspace, table)?))).collect()
+    }
+
+    /// Reads every SSTable and says what of it cannot be read, on every node (`nodetool verify`).
+    ///
+    /// # Errors
+    /// If the keyspace or table is not there, or a file is gone.
+    pub fn verify(
+        &self,
+        keyspace: Option<&str>,
+        table: Option<&str>,
+    ) -> Result<Vec<(NodeId, ScrubReport)>, Error> {
+        self.check(keyspace, table)?;
+        self.nodes().map(|node| Ok((node.id(), node.verify(keyspace, table)?))).collect()
     }
 
     /// Throws the deletions of some partitions away whatever gc_grace says, on every node (`nodetool forcecompact`). A

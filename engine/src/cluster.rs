@@ -725,7 +725,7 @@ fn flush_node(node: &Node, keyspace: Option<&str>, table: Option<&str>) -> Resul
     node.flush(|t| is_wanted(t, keyspace, table))
 }
 
-fn is_wanted(table: &Table, keyspace: Option<&str>, name: Option<&str>) -> bool {
+pub(crate) fn is_wanted(table: &Table, keyspace: Option<&str>, name: Option<&str>) -> bool {
     keyspace.is_none_or(|k| k == table.keyspace) && name.is_none_or(|name| name == table.name)
 }
 

@@ -6,6 +6,8 @@ use crate::cluster::Cluster;
 use crate::error::Error;
 use cassling_engine::cluster::NodeHandle;
 use cassling_engine::lsm::compaction::OverlappingTombstones;
+use cassling_engine::lsm::scrub::{FileReport, ScrubReport};
+use cassling_engine::ring::NodeId;
 
 /// A command of nodetool.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +44,10 @@ pub enum Nodetool {
         /// Which.
         tables: Tables,
     },
+    /// `scrub [KEYSPACE [TABLE ...]]`.
+    Scrub(Tables),
+    /// `verify [KEYSPACE [TABLE ...]]`.
+    Verify(Tables),
     /// `tablestats [KEYSPACE|KEYSPACE.TABLE ...]`: prints.
     TableStats(Vec<String>),
     /// `tablehistograms KEYSPACE TABLE|KEYSPACE.TABLE`: prints.
@@ -63,7 +69,7 @@ pub struct Tables {
 }
 
 const KNOWN: &str = "flush, compact, garbagecollect, forcecompact, enableautocompaction, \
-    disableautocompaction, tablestats, tablehistograms, invalidatecountercache";
+    disableautocompaction, scrub, verify, tablestats, tablehistograms, invalidatecountercache";
 
 impl Nodetool {
     /// Reads the words.
@@ -80,6 +86,8 @@ impl Nodetool {
         };
         match command {
             "flush" => Ok(Nodetool::Flush(tables)),
+            "scrub" => Ok(Nodetool::Scrub(tables)),
+            "verify" => Ok(Nodetool::Verify(tables)),
             "compact" => Ok(Nodetool::Compact { split: options.split, tables }),
             "garbagecollect" => {
                 Ok(Nodetool::GarbageCollect { granularity: options.granularity, tables })
@@ -102,11 +110,28 @@ impl Nodetool {
         }
     }
 
-    /// Carries it out on every node.
+    /// Carries it out on every node; gives what it prints.
     ///
     /// # Errors
     /// If a keyspace or table is not there, or a disk fails.
-    pub fn run(&self, cluster: &Cluster) -> Result<(), Error> {
+    pub fn run(&self, cluster: &Cluster) -> Result<Option<String>, Error> {
+        let mut lines = Vec::new();
+        let mut say = |reports: Vec<(NodeId, ScrubReport)>| {
+            for (node, report) in reports {
+                let line = |file: &FileReport| format!("node {}: {file}", node.0);
+                lines.extend(report.files.iter().map(line));
+            }
+        };
+        match self {
+            Nodetool::Scrub(tables) => tables.each(|k, t| cluster.scrub(k, t).map(&mut say))?,
+            Nodetool::Verify(tables) => tables.each(|k, t| cluster.verify(k, t).map(&mut say))?,
+            other => other.act(cluster)?,
+        }
+        Ok((!lines.is_empty()).then(|| lines.join("\n")))
+    }
+
+    /// Carries out what prints nothing.
+    fn act(&self, cluster: &Cluster) -> Result<(), Error> {
         match self {
             Nodetool::Flush(tables) => tables.each(|k, t| cluster.flush(k, t)),
             Nodetool::Compact { split, tables } => {
@@ -123,9 +148,11 @@ impl Nodetool {
                     keys.iter().map(|key| key.split(':').map(str::to_string).collect()).collect();
                 cluster.force_compact(keyspace, table, &keys)
             }
-            Nodetool::TableStats(_) | Nodetool::TableHistograms { .. } | Nodetool::Nothing => {
-                Ok(())
-            }
+            Nodetool::TableStats(_)
+            | Nodetool::TableHistograms { .. }
+            | Nodetool::Scrub(_)
+            | Nodetool::Verify(_)
+            | Nodetool::Nothing => Ok(()),
         }
     }
 
@@ -214,6 +241,8 @@ mod tests {
             parse("compact -s k t"),
             Ok(Nodetool::Compact { split: true, tables: tables.clone() })
         );
+        assert_eq!(parse("scrub k t"), Ok(Nodetool::Scrub(tables.clone())));
+        assert_eq!(parse("verify k t"), Ok(Nodetool::Verify(tables.clone())));
         let granularity = OverlappingTombstones::Cell;
         assert_eq!(
             parse("garbagecollect -g CELL k t"),

@@ -195,9 +195,9 @@ impl Runner {
                 cluster.flush(keyspace.as_deref(), table.as_deref()).map_err(|e| e.to_string())?;
             }
             Directive::Nodetool(command) => {
-                command.run(&cluster).map_err(|e| e.to_string())?;
+                let said = command.run(&cluster).map_err(|e| e.to_string())?;
                 let text = command.text(&node_of(self.session.coordinator().0)?)?;
-                return Ok(text.map(Event::Said));
+                return Ok(said.or(text).map(Event::Said));
             }
             Directive::Compact(table) => {
                 let keyspace = self.session.keyspace();

@@ -22,6 +22,7 @@ pub mod memtable;
 pub mod metrics;
 mod names;
 mod read;
+pub mod scrub;
 pub mod sstable;
 pub mod stats;
 pub mod view;

@@ -9,6 +9,7 @@
 //! ```
 
 pub mod nodetool;
+mod scrub;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod stored;
 

@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::row::DecoratedKey;
 use crate::schema::Table;
 use crate::sim::rng::Rng;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -206,15 +206,20 @@ impl TableStore {
         })
     }
 
+    /// Cancels the compaction that runs; none begins while the guard is held.
+    pub(in super::super) fn stop_compactions(&self) -> MutexGuard<'_, ()> {
+        if let Some(progress) = &self.compaction.inner.lock().progress {
+            progress.cancel();
+        }
+        self.compaction.running.lock()
+    }
+
     /// Runs the task of an order, after whatever runs now was cancelled.
     fn ordered(
         &self,
         task: impl FnOnce(&Layout, &CompactionOptions) -> Option<Task>,
     ) -> Result<(), Error> {
-        if let Some(progress) = &self.compaction.inner.lock().progress {
-            progress.cancel();
-        }
-        let _one = self.compaction.running.lock();
+        let _one = self.stop_compactions();
         let view = self.view();
         let moment = self.moment(&view);
         let layout = self.layout(&view, &moment);

@@ -20,6 +20,7 @@ pub mod histogram;
 mod index;
 pub mod options;
 pub(crate) mod reader;
+pub mod salvage;
 pub mod statistics;
 pub(crate) mod walk;
 pub mod writer;

@@ -84,7 +84,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-fn content(block: &Block, entry: Entry) -> Option<Content> {
+pub(super) fn content(block: &Block, entry: Entry) -> Option<Content> {
     let payload = &block.bytes[entry.start..entry.end];
     let row = |start| Row::in_block(block.bytes.clone(), start, entry.end);
     match entry.kind {
