@@ -29,6 +29,8 @@ pub struct Answer {
     pub trace: Option<Vec<String>>,
     /// What it cost.
     pub cost: Cost,
+    /// Counters of its table after it; empty unless an expectation asks for one.
+    pub table_state: Vec<(&'static str, u64)>,
 }
 
 impl Answer {

@@ -6,7 +6,7 @@
 //! --> (0 rows)          no row
 //! --! 2200 text         the error, whole; `text...` (with an ellipsis character) a prefix
 //! --~ text              a warning
-//! --= rows_read <= 20   a counter of the result
+//! --= rows_read <= 20   a counter of the result, or of the statement's table (`disk_bytes`)
 //! ```
 //!
 //! A statement with any expectation fails on a warning that none names.
@@ -16,6 +16,9 @@ use crate::ast::TermKind;
 use crate::parser;
 use cassling_engine::types::{CqlType, display, text};
 use std::fmt;
+
+/// Counters of a table's state, over all nodes, as they are after the statement.
+pub const TABLE_COUNTERS: [&str; 3] = ["sstables_total", "disk_bytes", "memtable_bytes"];
 
 /// One line of expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +62,11 @@ impl fmt::Display for Comparison {
 }
 
 impl Expectation {
+    /// Whether it asks for one of [`TABLE_COUNTERS`].
+    pub fn of_table(&self) -> bool {
+        matches!(self, Expectation::Counter { name, .. } if TABLE_COUNTERS.contains(&name.as_str()))
+    }
+
     /// Reads what follows `--`; `None` if the comment is no expectation.
     ///
     /// # Errors
@@ -91,9 +99,9 @@ fn counter(body: &str) -> Result<Expectation, String> {
         ">=" => Comparison::AtLeast,
         other => return Err(format!("--= knows =, <= and >=, not '{other}'")),
     };
-    let known = cassling_engine::metrics::Cost::default().named();
-    if !known.iter().any(|(known, _)| known == name) {
-        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let costs = cassling_engine::metrics::Cost::default().named();
+    let names: Vec<&str> = costs.iter().map(|(name, _)| *name).chain(TABLE_COUNTERS).collect();
+    if !names.contains(name) {
         return Err(format!("no counter is called '{name}'; there are: {}", names.join(", ")));
     }
     let value = value.parse().map_err(|_| format!("'{value}' is no number"))?;
@@ -113,7 +121,14 @@ pub fn check(
     for (expectation, line) in expectations {
         if let Expectation::Counter { name, comparison, value } = expectation {
             let named = answer.cost.named();
-            let found = named.iter().find(|(known, _)| known == name).map_or(0, |(_, n)| *n);
+            let mut known = named.iter().chain(&answer.table_state);
+            let Some(found) = known.find(|(known, _)| known == name).map(|(_, n)| *n) else {
+                failures.push((
+                    *line,
+                    format!("{name} is of a table: the statement names none that is there"),
+                ));
+                continue;
+            };
             let holds = match comparison {
                 Comparison::Equal => found == *value,
                 Comparison::AtMost => found <= *value,

@@ -2,12 +2,15 @@
 
 use super::answer::Answer;
 use super::directive::Directive;
+use super::expect;
 use super::split::{Item, Script, ScriptError, Statement};
 use crate::analysis::terms::BindValue;
+use crate::ast;
 use crate::cluster::{Cluster, ClusterBuilder};
 use crate::error::Error;
 use crate::error::session::SessionError;
 use crate::outcome::{ColumnSpec, OutcomeKind};
+use crate::parser;
 use crate::session::{Prepared, Query, QueryResult, Session};
 use cassling_engine::ring::{Consistency, NodeId};
 use cassling_engine::types::CqlType;
@@ -274,7 +277,36 @@ impl Runner {
                 answer.error = Some(error);
             }
         }
+        if statement.expectations.iter().any(|(expectation, _)| expectation.of_table()) {
+            answer.table_state = self.table_state(&statement.text).unwrap_or_default();
+        }
         answer
+    }
+
+    /// The counters of the table that a statement reads or writes, over all nodes; `None` if there is no such table.
+    fn table_state(&self, text: &str) -> Option<Vec<(&'static str, u64)>> {
+        let parsed = parser::parse(text).ok()?;
+        let name = match &parsed.statement {
+            ast::Statement::Select(select) => &select.table,
+            ast::Statement::Insert(insert) => &insert.table,
+            ast::Statement::Update(update) => &update.table,
+            ast::Statement::Delete(delete) => &delete.table,
+            ast::Statement::Truncate(table) => table,
+            _ => return None,
+        };
+        let keyspace = match &name.keyspace {
+            Some(keyspace) => keyspace.text.clone(),
+            None => self.session.keyspace()?.to_string(),
+        };
+        let cluster = self.session.cluster();
+        cluster.engine().wait_for_workers();
+        let mut counted = [0; expect::TABLE_COUNTERS.len()];
+        for node in cluster.nodes() {
+            let stats = node.table_stats(&keyspace, &name.name.text).ok()?;
+            let here = [stats.sstables.len() as u64, stats.space_used_bytes, stats.memtable_bytes];
+            counted.iter_mut().zip(here).for_each(|(all, here)| *all += here);
+        }
+        Some(expect::TABLE_COUNTERS.into_iter().zip(counted).collect())
     }
 
     fn prepared(
