@@ -125,6 +125,10 @@ impl Node {
     }
 
     /// An SSTable was flushed, or automatic compaction was switched on: looks now, or has it looked at.
+    #[cfg_attr(
+        target_arch = "wasm32",
+        expect(unused_variables, reason = "the table is what a worker is told")
+    )]
     pub(super) fn wants_look(&self, table: TableId, store: &TableStore) {
         match self.config.background {
             BackgroundMode::Held => {}
