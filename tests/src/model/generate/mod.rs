@@ -8,7 +8,7 @@
 //! | [`storm`] | merged by every strategy, picked at random, lost with the power and found again | to beyond gc_grace | that nothing returns, and nothing goes that is needed |
 //!
 //! In a storm, timestamps rise with the clock, so that most writes are still admitted ([`super::admit`]) after
-//! gc_grace; and [`storm::Generator::episode`] draws the sequences in which a wrong purge shows.
+//! gc_grace; and `Generator::episode` ([`storm`]) draws the sequences in which a wrong purge shows.
 
 mod reads;
 mod storm;
