@@ -199,30 +199,9 @@ pub(crate) fn written(raw: &TypeName, frozen: bool, keyspace: Option<&str>) -> S
     }
 }
 
+/// The parser and the class names know no native type that is none.
 fn native(name: &str) -> CqlType {
-    match name {
-        "ascii" => CqlType::Ascii,
-        "bigint" => CqlType::Bigint,
-        "boolean" => CqlType::Boolean,
-        "counter" => CqlType::Counter,
-        "date" => CqlType::Date,
-        "decimal" => CqlType::Decimal,
-        "double" => CqlType::Double,
-        "duration" => CqlType::Duration,
-        "float" => CqlType::Float,
-        "inet" => CqlType::Inet,
-        "int" => CqlType::Int,
-        "smallint" => CqlType::Smallint,
-        "text" | "varchar" => CqlType::Text,
-        "time" => CqlType::Time,
-        "timestamp" => CqlType::Timestamp,
-        "timeuuid" => CqlType::Timeuuid,
-        "tinyint" => CqlType::Tinyint,
-        "uuid" => CqlType::Uuid,
-        "varint" => CqlType::Varint,
-        // The parser knows no further native type than `blob`.
-        _ => CqlType::Blob,
-    }
+    CqlType::native(name).unwrap_or(CqlType::Blob)
 }
 
 /// The native type of a class, short or in full.

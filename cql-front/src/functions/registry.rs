@@ -20,34 +20,7 @@ pub(super) const NUMERIC: [CqlType; 9] = [
 
 /// The type whose name stands in `x_as_blob` and `blob_as_x`; blob itself has none.
 fn blob_type(name: &str) -> Option<CqlType> {
-    native(name).filter(|ty| *ty != CqlType::Blob)
-}
-
-/// A native type by its name.
-fn native(name: &str) -> Option<CqlType> {
-    Some(match name {
-        "ascii" => CqlType::Ascii,
-        "bigint" => CqlType::Bigint,
-        "blob" => CqlType::Blob,
-        "boolean" => CqlType::Boolean,
-        "counter" => CqlType::Counter,
-        "date" => CqlType::Date,
-        "decimal" => CqlType::Decimal,
-        "double" => CqlType::Double,
-        "duration" => CqlType::Duration,
-        "float" => CqlType::Float,
-        "inet" => CqlType::Inet,
-        "int" => CqlType::Int,
-        "smallint" => CqlType::Smallint,
-        "text" | "varchar" => CqlType::Text,
-        "time" => CqlType::Time,
-        "timestamp" => CqlType::Timestamp,
-        "timeuuid" => CqlType::Timeuuid,
-        "tinyint" => CqlType::Tinyint,
-        "uuid" => CqlType::Uuid,
-        "varint" => CqlType::Varint,
-        _ => return None,
-    })
+    CqlType::native(name).filter(|ty| *ty != CqlType::Blob)
 }
 
 /// The class that Cassandra announces for timeuuids of some functions.
@@ -134,7 +107,7 @@ fn converters(name: &str) -> Vec<Function> {
 /// The casts to a type, none to `varchar` (sheet G.3).
 fn casts(name: &str, to: &str) -> Vec<Function> {
     use CqlType::{Ascii, Boolean, Date, Inet, Text, Time, Timestamp, Timeuuid, Uuid};
-    let Some(ty) = native(to).filter(|_| to != "varchar") else { return Vec::new() };
+    let Some(ty) = CqlType::native(to).filter(|_| to != "varchar") else { return Vec::new() };
     let sources: Vec<CqlType> = match ty {
         CqlType::Counter => vec![],
         _ if NUMERIC.contains(&ty) => NUMERIC.into_iter().filter(|it| *it != ty).collect(),

@@ -95,6 +95,22 @@ impl Values {
     }
 }
 
+/// The values that a bound gives, fewer than there are clustering columns or all, and the byte that ends it: [`BEFORE`],
+/// [`AFTER`], or [`ROW`] where the bytes are those of a row.
+pub(crate) fn bound_values(table: &Table, bytes: &[u8]) -> (Vec<Vec<u8>>, u8) {
+    let mut rest = bytes;
+    let mut values = Vec::new();
+    for column in table.clustering() {
+        if rest.len() <= 1 {
+            break;
+        }
+        let mut value = Vec::new();
+        order::decode(&column.ty, &mut rest, column.descending, &mut value);
+        values.push(value);
+    }
+    (values, rest.first().copied().unwrap_or(ROW))
+}
+
 /// A place between rows: an end of a slice or of a range tombstone. Compares with row positions as bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bound(pub Vec<u8>);

@@ -11,13 +11,13 @@
 //! Slices are told column by column, so that some come out as no CQL would say them (`(c, d) > (1, 1)` as `c > 1 AND d > 1`):
 //! those are Cassandra's words. Not here: who warns ([`super::thresholds`]).
 
-use super::clustering::{self, AFTER, BEFORE, ROW, Slice};
+use super::clustering::{self, AFTER, BEFORE, Slice, bound_values};
 use super::filter::{Condition, Operator};
 use super::key::DecoratedKey;
 use super::query::{KeyRange, Limits, Partitions, ReadCommand, RowSelection, ShownLimits};
 use crate::schema::{Column, Table};
 use crate::types::display::literal;
-use crate::types::{CqlType, order, quote_name};
+use crate::types::{CqlType, quote_name};
 use std::fmt::Write as _;
 
 impl ReadCommand {
@@ -195,7 +195,7 @@ struct Component {
 }
 
 fn slices_clause(table: &Table, slices: &[Slice]) -> Option<String> {
-    let prefix = |bound: &clustering::Bound| prefix(table, &bound.0);
+    let prefix = |bound: &clustering::Bound| bound_values(table, &bound.0);
     let slices: Vec<_> = slices.iter().map(|s| (prefix(&s.start), prefix(&s.end))).collect();
     let mut clauses = Vec::new();
     for (place, column) in table.clustering().iter().enumerate() {
@@ -244,20 +244,6 @@ fn column_clause(column: &Column, first: &Component, all: &[Component]) -> Vec<S
 
 /// The values of a bound and the byte that ends it.
 type Prefix = (Vec<Vec<u8>>, u8);
-
-fn prefix(table: &Table, bytes: &[u8]) -> Prefix {
-    let mut rest = bytes;
-    let mut values = Vec::new();
-    for column in table.clustering() {
-        if rest.len() <= 1 {
-            break;
-        }
-        let mut value = Vec::new();
-        order::decode(&column.ty, &mut rest, column.descending, &mut value);
-        values.push(value);
-    }
-    (values, rest.first().copied().unwrap_or(ROW))
-}
 
 fn condition_text(table: &Table, condition: &Condition) -> Option<String> {
     let column = table.column_by_id(condition.column)?;

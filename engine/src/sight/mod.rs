@@ -114,10 +114,7 @@ impl NodeHandle {
         out: &mut dyn Write,
     ) -> Result<(), DumpError> {
         let now_seconds = self.inner().clock().now_seconds();
-        let found = self.with_store(keyspace, table, |table, store| {
-            (Arc::clone(table), store.view().sstables.clone())
-        });
-        let (table, sstables) = found?;
+        let (table, sstables) = self.files(keyspace, table)?;
         for sstable in sstables.iter().rev() {
             dump::dump(sstable, &table, now_seconds, options, out)?;
             out.write_all(b"\n")?;
@@ -137,14 +134,18 @@ impl NodeHandle {
         out: &mut dyn Write,
     ) -> Result<(), DumpError> {
         let now_seconds = self.inner().clock().now_seconds();
-        let found = self.with_store(keyspace, table, |table, store| {
-            (Arc::clone(table), store.view().sstables.clone())
-        });
-        let (table, sstables) = found?;
+        let (table, sstables) = self.files(keyspace, table)?;
         for sstable in sstables.iter().rev() {
             metadata(sstable, &table, self.info().host_id, now_seconds, options, out)?;
         }
         Ok(())
+    }
+
+    /// A table and its SSTables, newest first.
+    fn files(&self, keyspace: &str, table: &str) -> Result<(Arc<Table>, Vec<Arc<SsTable>>), Error> {
+        self.with_store(keyspace, table, |table, store| {
+            (Arc::clone(table), store.view().sstables.clone())
+        })
     }
 
     fn with_store<T>(

@@ -119,6 +119,33 @@ pub struct UserType {
 }
 
 impl CqlType {
+    /// A native type by its CQL name, `varchar` included; `None` for any other name.
+    pub fn native(name: &str) -> Option<CqlType> {
+        Some(match name {
+            "ascii" => CqlType::Ascii,
+            "bigint" => CqlType::Bigint,
+            "blob" => CqlType::Blob,
+            "boolean" => CqlType::Boolean,
+            "counter" => CqlType::Counter,
+            "date" => CqlType::Date,
+            "decimal" => CqlType::Decimal,
+            "double" => CqlType::Double,
+            "duration" => CqlType::Duration,
+            "float" => CqlType::Float,
+            "inet" => CqlType::Inet,
+            "int" => CqlType::Int,
+            "smallint" => CqlType::Smallint,
+            "text" | "varchar" => CqlType::Text,
+            "time" => CqlType::Time,
+            "timestamp" => CqlType::Timestamp,
+            "timeuuid" => CqlType::Timeuuid,
+            "tinyint" => CqlType::Tinyint,
+            "uuid" => CqlType::Uuid,
+            "varint" => CqlType::Varint,
+            _ => return None,
+        })
+    }
+
     /// Non-frozen list of `element`.
     pub fn list(element: CqlType) -> CqlType {
         CqlType::List { element: Arc::new(element), frozen: false }

@@ -15,7 +15,7 @@ use super::{DumpError, partition_key_text};
 use crate::lsm::sstable::SsTable;
 use crate::lsm::sstable::histogram::{DropTimes, EstimatedHistogram, OFFSETS_MAX};
 use crate::row::DecoratedKey;
-use crate::row::clustering::values;
+use crate::row::clustering::{bound_values, values};
 use crate::row::deletion::NO_DELETION_TIME;
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::display::{class_name, duration_words, key_text};
@@ -213,7 +213,7 @@ impl Page<'_> {
             let complete = position.last() == Some(&crate::row::clustering::ROW);
             let values = match complete {
                 true => values(self.table, position, &[]),
-                false => super::prefix(self.table, position),
+                false => bound_values(self.table, position).0,
             };
             let texts = self.table.clustering().iter().zip(&values);
             let texts = texts.map(|(column, value)| key_text(&column.ty, value));

@@ -27,7 +27,7 @@ use super::sstable::walk::{Content, Step, Walk};
 use crate::error::Error;
 use crate::row::DecoratedKey;
 use crate::row::cell::{CellRef, Liveness};
-use crate::row::clustering::{BEFORE, values};
+use crate::row::clustering::{BEFORE, bound_values, values};
 use crate::row::data::Row;
 use crate::row::deletion::DeletionTime;
 use crate::row::unfiltered::Marker;
@@ -35,7 +35,7 @@ use crate::schema::table::name_order;
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::display::{json, key_text};
 use crate::types::temporal::date_text;
-use crate::types::{CqlType, order, quote_name};
+use crate::types::{CqlType, quote_name};
 use jackson::Json;
 use std::io::{self, Write};
 
@@ -376,7 +376,7 @@ impl Dumper<'_, '_> {
         let kind = if boundary { "range_tombstone_boundary" } else { "range_tombstone_bound" };
         self.json.field("type")?.string(kind)?;
         let before = marker.position.last() == Some(&BEFORE);
-        let prefix = prefix(self.table, &marker.position);
+        let prefix = bound_values(self.table, &marker.position).0;
         let sides = [("start", before, marker.opens), ("end", !before, marker.closes)];
         for (name, inclusive, deletion) in sides.into_iter().filter(|(_, _, d)| !d.is_live()) {
             self.json.field(name)?.begin_object()?;
@@ -423,21 +423,6 @@ fn in_column(ty: &CqlType, path: &[u8], value: &[u8]) -> (Option<String>, String
         }
         _ => (None, json(ty, value)),
     }
-}
-
-/// The values that a bound gives, fewer than there are clustering columns.
-fn prefix(table: &Table, position: &[u8]) -> Vec<Vec<u8>> {
-    let mut rest = position;
-    let mut values = Vec::new();
-    for column in table.clustering() {
-        if rest.len() <= 1 {
-            break;
-        }
-        let mut value = Vec::new();
-        order::decode(&column.ty, &mut rest, column.descending, &mut value);
-        values.push(value);
-    }
-    values
 }
 
 /// A moment as Java's `Instant` writes it: no fraction, or three, six or nine digits.
